@@ -1,0 +1,58 @@
+"""What every test shares: JAX's settings, the x64 fixture, and the handling of slow and gpu tests."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+# Before JAX is imported, and in the environment, so that xdist's workers and the programs that tests start
+# share one compilation cache. Set JAX_COMPILATION_CACHE_DIR to keep it elsewhere.
+ROOT = Path(__file__).resolve().parent.parent
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".cache" / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # several workers, one GPU
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import jax  # noqa: E402
+import pytest  # noqa: E402
+
+STARTED = pytest.StashKey[float]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--start-limit",
+        type=float,
+        metavar="SECONDS",
+        help="Start no further test after this many seconds; those left are reported as skipped.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    jax.config.update("jax_numpy_rank_promotion", "raise")
+    config.stash[STARTED] = time.monotonic()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    limit = item.config.getoption("--start-limit")
+    if limit is not None and time.monotonic() - item.config.stash[STARTED] > limit:
+        pytest.skip(f"not started within {limit:g} s")
+    if item.get_closest_marker("gpu") and jax.default_backend() == "cpu":
+        pytest.skip("JAX sees no accelerator")
+
+
+@pytest.fixture(autouse=True)
+def _rank_promotion(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Lets a test marked `allow_rank_promotion` call code that the strict setting would stop."""
+    if request.node.get_closest_marker("allow_rank_promotion"):
+        with jax.numpy_rank_promotion("allow"):
+            yield
+    else:
+        yield
+
+
+@pytest.fixture
+def x64() -> Iterator[None]:
+    """The test runs in double precision: arrays made inside it default to float64."""
+    with jax.enable_x64(True):
+        yield
