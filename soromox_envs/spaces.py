@@ -1,0 +1,64 @@
+"""The one kind of space that the functional environments need: a box of real vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+
+class Box:
+    """Arrays between two finite bounds; immutable, equal and hashable by value.
+
+    `low` and `high` are scalars or arrays of the given shape, kept as read-only NumPy arrays (no device
+    memory, nothing traced). `shape` defaults to that of `low`.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    def __init__(self, low: Any, high: Any, shape: tuple[int, ...] | None = None, dtype: Any = np.float32):
+        low, high, self.dtype = np.array(low, dtype), np.array(high, dtype), np.dtype(dtype)
+        self.shape = low.shape if shape is None else tuple(shape)
+        try:
+            self.low, self.high = np.broadcast_to(low, self.shape), np.broadcast_to(high, self.shape)
+        except ValueError:
+            raise ValueError(
+                f"Box bounds must be scalars or of shape {self.shape}, got {low.shape} and {high.shape}."
+            ) from None
+        if not (np.isfinite(self.low).all() and np.isfinite(self.high).all() and (low <= high).all()):
+            raise ValueError(f"Box bounds must be finite with low <= high, got low={low} and high={high}.")
+
+    def sample(self, key: PRNGKeyArray) -> Float[Array, "..."]:
+        """Uniform sample of the box."""
+        return jax.random.uniform(key, self.shape, self.dtype, self.low, self.high)
+
+    def contains(self, x: Any) -> Bool[Array, ""]:
+        """Whether `x` has the box's shape and lies within its bounds (NaN does not)."""
+        x = jnp.asarray(x)
+        if x.shape != self.shape:
+            return jnp.asarray(False)
+        return jnp.all((x >= self.low) & (x <= self.high))
+
+    def to_gymnasium(self) -> Any:
+        """The same box as a `gymnasium.spaces.Box`."""
+        import gymnasium
+
+        return gymnasium.spaces.Box(self.low.copy(), self.high.copy(), self.shape, self.dtype.type)
+
+    def _value(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype.str, self.low.tobytes(), self.high.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Box) and self._value() == other._value()
+
+    def __hash__(self) -> int:
+        return hash(self._value())
+
+    def __repr__(self) -> str:
+        return f"Box(low={self.low}, high={self.high}, shape={self.shape}, dtype={self.dtype.name})"

@@ -1,0 +1,43 @@
+"""What the adapter tests share: the ids they run over, and rolling an environment out."""
+
+import adapter_double
+import gymnasium
+import jax
+import numpy as np
+import pytest
+
+import soromox_envs
+
+DOUBLE = adapter_double.register_double()
+IDS = [DOUBLE, *(env_id for env_id in soromox_envs.registered() if env_id != DOUBLE)]
+LIMIT = 4  # steps of the shortened episodes
+LANES = 3
+SEED = 7
+
+every_id = pytest.mark.parametrize("env_id", IDS)
+
+
+def vector_env(env_id: str, num_envs: int = LANES, **options):
+    return gymnasium.make_vec(env_id, num_envs=num_envs, max_episode_steps=LIMIT, **options)
+
+
+def actions_for(env, steps: int, seed: int = 0) -> np.ndarray:
+    space = env.action_space  # ClipAction's is unbounded
+    low, high = np.clip(space.low, -2, 2), np.clip(space.high, -2, 2)
+    return np.random.default_rng(seed).uniform(low, high, (steps, *space.shape)).astype(np.float32)
+
+
+def roll(env, steps: int, **reset) -> list[tuple]:
+    """Everything that a seeded reset and `steps` random steps return."""
+    out = [env.reset(**reset)]
+    return out + [env.step(action) for action in actions_for(env, steps)]
+
+
+def assert_close(a, b, tolerance: float = 1e-6) -> None:
+    assert jax.tree.structure(a) == jax.tree.structure(b)
+    for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
+
+
+def assert_equal(a, b) -> None:
+    assert_close(a, b, 0.0)
