@@ -1,0 +1,149 @@
+"""An actuator is a transmission times an effort model.
+
+The transmission gives work-conjugate coordinates y(q) and their moment matrix A(q) = (dy/dq)^T; the effort model turns
+the user's input u into efforts e conjugate to y; the generalised force is A e. Both see the robot only as a
+``Chain`` and its internal coordinates.
+"""
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from soromox.core import Chain
+
+
+class ActuatorMetadata(eqx.Module):
+    """What a user and an environment need to know of a group of inputs. The model does not clip; environments do.
+
+    Attributes:
+        kind: "identity", "tendon", "hsa_motor", ...
+        names: one name an input.
+        units: unit of the inputs, "N", "N m", "Pa", "rad".
+        lower, upper: physical limits of each input; infinite where there are none.
+    """
+
+    kind: str = eqx.field(static=True)
+    names: tuple[str, ...] = eqx.field(static=True)
+    units: str = eqx.field(static=True)
+    lower: tuple[float, ...] = eqx.field(static=True)
+    upper: tuple[float, ...] = eqx.field(static=True)
+
+    def __check_init__(self):
+        sizes = {"names": len(self.names), "lower": len(self.lower), "upper": len(self.upper)}
+        if len(set(sizes.values())) > 1:
+            raise ValueError(f"actuator metadata needs one name and one limit per input, got sizes {sizes}")
+
+
+class Transmission(eqx.Module):
+    """Geometry of an actuator."""
+
+    @abstractmethod
+    def coordinates(self, chain: Chain, q: Array) -> Array:
+        """Work-conjugate coordinates y (m,) at the internal configuration q (N,)."""
+
+    @abstractmethod
+    def matrix(self, chain: Chain, q: Array) -> Array:
+        """Moment matrix A = (dy/dq)^T, (N, m)."""
+
+
+class EffortModel(eqx.Module):
+    """From inputs to efforts."""
+
+    @abstractmethod
+    def effort(self, u: Array, y: Array, y_dot: Array) -> Array:
+        """Efforts (m,) conjugate to the coordinates y (m,) moving at y_dot, for inputs u."""
+
+
+class DirectEffort(EffortModel):
+    """The input is the effort: a tension, a torque, a pressure."""
+
+    def effort(self, u: Array, y: Array, y_dot: Array) -> Array:
+        return u
+
+
+class Actuator(eqx.Module):
+    """A group of inputs that share a transmission, an effort model and metadata."""
+
+    transmission: Transmission
+    metadata: ActuatorMetadata
+    effort_model: EffortModel = DirectEffort()
+
+    @property
+    def num_inputs(self) -> int:
+        return len(self.metadata.names)
+
+    @property
+    def params(self) -> Any:
+        """The differentiable parameters: ``transmission`` and ``effort_model``."""
+        return ActuatorParams(self.transmission, self.effort_model)
+
+    def with_params(self, params: "ActuatorParams") -> Self:
+        """A copy with all parameters replaced."""
+        if not isinstance(params, ActuatorParams):
+            raise TypeError(f"actuator params must be ActuatorParams, got {type(params).__name__}")
+        return eqx.tree_at(lambda a: (a.transmission, a.effort_model), self, tuple(vars(params).values()))
+
+    def update_params(self, **updates: Any) -> Self:
+        """A copy with named fields of the transmission or the effort model replaced, e.g. ``intercept=...``."""
+        actuator = self
+        for name, value in updates.items():
+            owners = [part for part in ("transmission", "effort_model") if hasattr(getattr(self, part), name)]
+            if not owners:
+                known = sorted({*vars(self.transmission), *vars(self.effort_model)})
+                raise ValueError(f"unknown actuator parameter {name!r}; this actuator has {', '.join(known)}")
+            old = getattr(getattr(self, owners[0]), name)
+            if jnp.shape(old) != jnp.shape(value):
+                raise ValueError(f"{name} must have shape {jnp.shape(old)}, got {jnp.shape(value)}")
+            actuator = eqx.tree_at(lambda a, o=owners[0], n=name: getattr(getattr(a, o), n), actuator, value)
+        return actuator
+
+
+class ActuatorParams(eqx.Module):
+    """Parameters of an actuator, as one tree."""
+
+    transmission: Transmission
+    effort_model: EffortModel
+
+
+class PassiveElement(eqx.Module):
+    """A spring and damper stretched along the coordinates of a transmission.
+
+    Energy ``sum k (y - y0)^2 / 2``, generalised force ``A k (y - y0)`` on the elastic side, damping ``A diag(d) A^T``.
+    """
+
+    transmission: Transmission
+    stiffness: Array
+    damping: Array
+    rest: Array
+
+    def with_params(self, params: "PassiveElement") -> Self:
+        """Another element of the same kind."""
+        if jax.tree.structure(params) != jax.tree.structure(self):
+            raise TypeError("a passive element can only be replaced by one of the same structure")
+        return params
+
+    def update_params(self, **updates: Any) -> Self:
+        """A copy with named fields replaced."""
+        unknown = updates.keys() - vars(self).keys()
+        if unknown:
+            raise ValueError(f"unknown passive element field {', '.join(sorted(unknown))}; it has {', '.join(vars(self))}")
+        return type(self)(**{**vars(self), **updates})
+
+    def energy(self, chain: Chain, q: Array) -> Array:
+        """Stored energy, J."""
+        stretch = self.transmission.coordinates(chain, q) - self.rest
+        return 0.5 * jnp.sum(self.stiffness * stretch**2)
+
+    def force(self, chain: Chain, q: Array) -> Array:
+        """Gradient of the energy (N,)."""
+        stretch = self.transmission.coordinates(chain, q) - self.rest
+        return self.transmission.matrix(chain, q) @ (self.stiffness * stretch)
+
+    def damping_matrix(self, chain: Chain, q: Array) -> Array:
+        """(N, N)."""
+        A = self.transmission.matrix(chain, q)
+        return (A * self.damping[None]) @ A.T

@@ -1,0 +1,238 @@
+"""Dynamics of a chain, written once for SE(2) and SE(3).
+
+A segment is "a joint with a flexible body": with the twist ``eta`` of its base and its own rates ``v`` a point moves with
+``X eta + S v``, so all its inertial points fold into one composite inertia on ``[eta, v]``. What remains is a
+recursion of d x d matrices over the segments. References: Featherstone, Rigid Body Dynamics Algorithms, 2008
+(Newton-Euler, articulated bodies); Echeandia and Wensing, 2021 (Christoffel-consistent C); Pustina, Della Santina and
+De Luca, arXiv 2402.07037, and Mathew et al., arXiv 2411.04546 (the recursion for soft segments).
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from soromox.core.base import base_motion, gravity_twist, spin
+from soromox.core.chain import Chain
+from soromox.core.kinematics import base_jacobians, point_poses
+from soromox.core.linalg import spd_solve
+from soromox.core.traversal import serial
+
+
+class Motion(NamedTuple):
+    """State of every point relative to its segment's base, and the twists that result.
+
+    ``X`` (n, p + 1, d, d) inverse adjoints, ``S`` (n, p + 1, d, k) local Jacobians, ``eta`` (n, p + 1, d) body twists,
+    ``bias`` (n, p + 1, d) velocity-dependent part of the acceleration relative to the base's.
+    """
+
+    X: Array
+    S: Array
+    eta: Array
+    bias: Array
+
+
+def motion(chain: Chain, q: Array, v: Array) -> Motion:
+    """Twists of all points, by one pass from base to tip."""
+    G, rates = chain.group, chain.scatter(chain.rates(v))
+    configuration = chain.scatter(chain.internal(q))
+    (g, S), (_, S_dot) = jax.jvp(chain.segments.local, (configuration,), (rates,))
+    X = jax.vmap(jax.vmap(G.inverse_adjoint))(g)
+    local = jnp.einsum("npdk,nk->npd", S, rates)
+
+    def step(eta, x):
+        X, twist = x
+        return X @ eta + twist, eta
+
+    eta_base = serial(step, base_motion(chain, q, v).eta, (X[:, -1], local[:, -1]))[1]
+    eta = jnp.einsum("npij,nj->npi", X, eta_base) + local
+    bracket = jax.vmap(jax.vmap(lambda a, b: G.ad(a) @ b))(local, eta)
+    return Motion(X, S, eta, jnp.einsum("npdk,nk->npd", S_dot, rates) - bracket)
+
+
+def _gyroscopic(chain: Chain, eta: Array) -> Array:
+    """Wrench ``-ad(eta)^T I eta`` (n, p + 1, d) that keeps each body on its twist."""
+    momentum = jnp.einsum("npij,npj->npi", chain.segments.inertia, eta)
+    return -jax.vmap(jax.vmap(lambda a, b: chain.group.ad(a).T @ b))(eta, momentum)
+
+
+def inverse_dynamics(chain: Chain, q: Array, v: Array, v_dot: Array, *, gravity: bool = True) -> Array:
+    """Generalised force ``M v_dot + C v + G`` (nv,) by Newton-Euler; O(n)."""
+    G, base = chain.group, base_motion(chain, q, v)
+    X, S, eta, bias = motion(chain, q, v)
+    accelerations = chain.scatter(chain.rates(v_dot))
+    relative = jnp.einsum("npdk,nk->npd", S, accelerations) + bias
+    a0 = base.bias
+    if chain.floating:
+        a0 = a0 + base.J @ v_dot
+    if gravity:
+        a0 = a0 - gravity_twist(chain, base.g)
+
+    def outward(a, x):
+        X, relative = x
+        return X @ a + relative, a
+
+    a_base = serial(outward, a0, (X[:, -1], relative[:, -1]))[1]
+    a = jnp.einsum("npij,nj->npi", X, a_base) + relative
+    F = jnp.einsum("npij,npj->npi", chain.segments.inertia, a) + _gyroscopic(chain, eta)
+    f_own = jnp.einsum("npij,npi->nj", X, F)
+    tau_own = jnp.einsum("npdk,npd->nk", S, F)
+
+    def inward(f, x):
+        X, S, f_own, tau_own = x
+        return X.T @ f + f_own, S.T @ f + tau_own
+
+    f, tau = serial(inward, jnp.zeros_like(a0), (X[:, -1], S[:, -1], f_own, tau_own), reverse=True)
+    tau = chain.gather(tau)
+    if chain.armature is not None:
+        tau = tau + chain.armature * chain.rates(v_dot)
+    if not chain.floating:
+        return tau
+    if chain.base_inertia is not None:
+        momentum = chain.base_inertia @ base.eta
+        f = f + chain.base_inertia @ a0 - G.ad(base.eta).T @ momentum
+    return jnp.concatenate([base.J[:, : G.dim].T @ f, tau])
+
+
+def composite_inertia(chain: Chain, X: Array, S: Array, inertia: Array) -> Array:
+    """Inertia (n, d + k, d + k) of each segment on ``[eta_base, rates]``, summed over the points given."""
+    A = jnp.concatenate([X, S], axis=-1)
+    return jnp.einsum("npia,npij,npjb->nab", A, inertia, A)
+
+
+def inertia_matrix(chain: Chain, q: Array) -> Array:
+    """Mass matrix (nv, nv): composite inertias seen through the base Jacobian of each segment."""
+    g, S = chain.segments.local(chain.scatter(chain.internal(q)))
+    X = jax.vmap(jax.vmap(chain.group.inverse_adjoint))(g)
+    H = composite_inertia(chain, X, S, chain.segments.inertia)
+    A = jnp.concatenate([base_jacobians(chain, q), chain.selection(q.dtype)], axis=1)
+    M = jnp.einsum("nav,nab,nbw->vw", A, H, A)
+    if chain.armature is not None:
+        rows = jnp.arange(chain.num_base_velocities, M.shape[0])
+        M = M.at[rows, rows].add(chain.armature)
+    if chain.base_inertia is not None:
+        J = base_motion(chain, q, jnp.zeros(M.shape[0], q.dtype)).J
+        M = M + J.T @ chain.base_inertia @ J
+    return M
+
+
+def coriolis_matrix(chain: Chain, q: Array, v: Array) -> Array:
+    """Christoffel-consistent C (nv, nv): ``sum J^T (I J_dot + B(I, eta) J)``, M_dot - 2 C skew.
+
+    ``B = 1/2 (I ad_eta - ad_eta^T I - [x -> ad_x^T I eta])``; the same on both groups, fixed and floating.
+    """
+    G, base = chain.group, base_motion(chain, q, v)
+    rates = chain.scatter(chain.rates(v))
+    (g, S), (_, S_dot) = jax.jvp(chain.segments.local, (chain.scatter(chain.internal(q)),), (rates,))
+    X = jax.vmap(jax.vmap(G.inverse_adjoint))(g)
+
+    def point(J, J_dot, X, S, S_dot, E, rates):
+        J_new = X @ J + S @ E
+        return J_new, X @ J_dot + S_dot @ E - G.ad(S @ rates) @ (X @ J)
+
+    def segment(carry, x):
+        X, S, S_dot, E, rates, inertia = x
+        J, J_dot = jax.vmap(point, (None, None, 0, 0, 0, None, None))(*carry, X, S, S_dot, E, rates)
+        C = jax.vmap(lambda J, J_dot, inertia: _coriolis(G, inertia, J, J_dot, J @ v))(J, J_dot, inertia)
+        return (J[-1], J_dot[-1]), C.sum(0)
+
+    xs = (X, S, S_dot, chain.selection(q.dtype), rates, chain.segments.inertia)
+    J0_dot = -spin(G, base.eta) @ base.J
+    C = serial(segment, (base.J, J0_dot), xs)[1].sum(0)
+    if chain.base_inertia is not None:
+        C = C + _coriolis(G, chain.base_inertia, base.J, J0_dot, base.eta)
+    return C
+
+
+def _coriolis(G, inertia: Array, J: Array, J_dot: Array, eta: Array) -> Array:
+    bracket = inertia @ G.ad(eta)
+    # -ad^T I is the transpose of -I ad, since I is symmetric
+    B = 0.5 * (bracket - bracket.T - G.coad(inertia @ eta))
+    return J.T @ (inertia @ J_dot + B @ J)
+
+
+def forward_dynamics(chain: Chain, q: Array, v: Array, tau: Array) -> Array:
+    """Acceleration (nv,) under the generalised force ``tau``, by articulated bodies; O(n).
+
+    Gravity and velocity-dependent forces are included; elastic, damping and actuation forces belong in ``tau``.
+    """
+    G, base = chain.group, base_motion(chain, q, v)
+    d = G.dim
+    X, S, eta, bias = motion(chain, q, v)
+    inertia, gyroscopic = chain.segments.inertia, _gyroscopic(chain, eta)
+    H = composite_inertia(chain, X[:, :-1], S[:, :-1], inertia[:, :-1])
+    A = jnp.concatenate([X, S], axis=-1)
+    wrench = jnp.einsum("npij,npj->npi", inertia, bias) + gyroscopic
+    b = jnp.einsum("npia,npi->na", A[:, :-1], wrench[:, :-1])
+    diagonal = jax.vmap(jnp.diag)(chain.diagonal(q.dtype))
+
+    def inward(carry, x):
+        inertia_beyond, force_beyond = carry
+        H, b, A, inertia, bias, gyroscopic, tau, diagonal = x
+        inertia_tip = inertia + inertia_beyond
+        H = H + A.T @ inertia_tip @ A
+        b = b + A.T @ (inertia_tip @ bias + gyroscopic + force_beyond)
+        gains = spd_solve(H[d:, d:] + diagonal, jnp.concatenate([H[d:, :d], (tau - b[d:])[:, None]], axis=1))
+        articulated = H[:d, :d] - H[:d, d:] @ gains[:, :d]
+        return (articulated, b[:d] + H[:d, d:] @ gains[:, d]), gains
+
+    zero = jnp.zeros((d, d), q.dtype), jnp.zeros(d, q.dtype)
+    tips = A[:, -1], inertia[:, -1], bias[:, -1], gyroscopic[:, -1]
+    xs = (H, b, *tips, chain.scatter(chain.rates(tau)), diagonal)
+    (inertia0, force0), gains = serial(inward, zero, xs, reverse=True)
+    fall = gravity_twist(chain, base.g)
+    a0 = -fall
+    if chain.floating:
+        if chain.base_inertia is not None:
+            inertia0 = inertia0 + chain.base_inertia
+            force0 = force0 - G.ad(base.eta).T @ (chain.base_inertia @ base.eta)
+        to_body = G.rotation(base.g).T
+        a0 = spd_solve(inertia0, (G.rotate(to_body, tau[:d]) - force0)[:, None])[:, 0]
+
+    def outward(a, x):
+        X, S, bias, gains = x
+        acceleration = gains[:, d] - gains[:, :d] @ a
+        return X @ a + S @ acceleration + bias, acceleration
+
+    accelerations = chain.gather(serial(outward, a0, (X[:, -1], S[:, -1], bias[:, -1], gains))[1])
+    if not chain.floating:
+        return accelerations
+    return jnp.concatenate([G.rotate(G.rotation(base.g), a0 + fall - base.bias), accelerations])
+
+
+def bias_force(chain: Chain, q: Array, v: Array) -> Array:
+    """Convective force ``C(q, v) v`` (nv,)."""
+    return inverse_dynamics(chain, q, v, jnp.zeros_like(v), gravity=False)
+
+
+def gravitational_force(chain: Chain, q: Array) -> Array:
+    """``G = dU/dq`` (nv,), along velocities when floating."""
+    zero = jnp.zeros(chain.num_base_velocities + chain.num_internal, q.dtype)
+    return inverse_dynamics(chain, q, zero, zero)
+
+
+def kinetic_energy(chain: Chain, q: Array, v: Array) -> Array:
+    """Kinetic energy, J."""
+    eta = motion(chain, q, v).eta
+    energy = 0.5 * jnp.einsum("npi,npij,npj->", eta, chain.segments.inertia, eta)
+    if chain.armature is not None:
+        energy = energy + 0.5 * (chain.armature @ chain.rates(v) ** 2)
+    if chain.base_inertia is not None:
+        base = base_motion(chain, q, v).eta
+        energy = energy + 0.5 * base @ chain.base_inertia @ base
+    return energy
+
+
+def gravitational_energy(chain: Chain, q: Array) -> Array:
+    """Potential ``-sum m g . p``, J, measured from the world origin."""
+    G = chain.group
+
+    def energy(g, inertia):
+        mass, moment = G.mass_moment(inertia)
+        return -chain.gravity @ (mass * G.position(g) + G.rotation(g) @ moment)
+
+    total = jax.vmap(jax.vmap(energy))(point_poses(chain, q), chain.segments.inertia).sum()
+    if chain.base_inertia is not None:
+        total = total + energy(base_motion(chain, q, jnp.zeros(G.dim, q.dtype)).g, chain.base_inertia)
+    return total

@@ -1,0 +1,3 @@
+"""Simulation: integrators in Diffrax's form and the fixed-step path."""
+
+from soromox.simulation.integrators import RK4 as RK4, SemiImplicitEuler as SemiImplicitEuler

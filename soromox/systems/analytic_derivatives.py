@@ -1,0 +1,100 @@
+"""Analytic derivative rules of the public robot methods.
+
+Each rule takes a tangent in q or in s alone through the robot's protected hooks; every other combination, among them a
+tangent in the robot's own parameters, goes through plain automatic differentiation of the primal hook.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+
+
+def _still(tangent: Any) -> bool:
+    return not jax.tree.leaves(tangent)
+
+
+def _plain(function, primals: tuple, tangents: tuple):
+    """Push the tangents that exist through ``function`` by automatic differentiation."""
+    moving, still = eqx.partition(primals, jax.tree.map(lambda t: t is not None, tangents, is_leaf=lambda t: t is None))
+    tangents = jax.tree.map(lambda t, x: t, eqx.filter(tangents, eqx.is_array), moving)
+    return jax.jvp(lambda moving: function(*eqx.combine(moving, still)), (moving,), (tangents,))
+
+
+@eqx.filter_custom_jvp
+def forward_kinematics(robot, q, s):
+    return robot._forward_kinematics(q, s)
+
+
+@forward_kinematics.def_jvp
+def _forward_kinematics_jvp(primals, tangents):
+    robot, q, s = primals
+    robot_dot, q_dot, s_dot = tangents
+    if _still(robot_dot) and q_dot is None and s_dot is not None:
+        pose, slope = robot._forward_kinematics_and_arc_length_derivative(q, s)
+        return pose, slope * s_dot
+    return _plain(lambda robot, q, s: robot._forward_kinematics(q, s), primals, tangents)
+
+
+@eqx.filter_custom_jvp
+def jacobian(robot, q, s):
+    return robot._jacobian(q, s)
+
+
+@jacobian.def_jvp
+def _jacobian_jvp(primals, tangents):
+    robot, q, s = primals
+    robot_dot, q_dot, s_dot = tangents
+    if _still(robot_dot) and not robot.floating_base:
+        if q_dot is None and s_dot is not None:
+            J, slope = robot._jacobian_and_arc_length_derivative(q, s)
+            return J, slope * s_dot
+        if s_dot is None and q_dot is not None:
+            return robot._jacobian_and_time_derivative(q, q_dot, s)
+    return _plain(lambda robot, q, s: robot._jacobian(q, s), primals, tangents)
+
+
+def _energy(primal: str, force: str):
+    """A scalar energy of q whose gradient is the force of that name."""
+
+    @eqx.filter_custom_jvp
+    def energy(robot, q):
+        return getattr(robot, primal)(q)
+
+    @energy.def_jvp
+    def _(primals, tangents):
+        robot, q = primals
+        robot_dot, q_dot = tangents
+        if _still(robot_dot) and not robot.floating_base:
+            return energy(robot, q), getattr(robot, force)(q) @ q_dot
+        return _plain(lambda robot, q: getattr(robot, primal)(q), primals, tangents)
+
+    return energy
+
+
+gravitational_energy = _energy("_gravitational_energy", "gravitational_force")
+elastic_energy = _energy("_elastic_energy", "elastic_force")
+
+
+@eqx.filter_custom_jvp
+def kinetic_energy(robot, q, qd):
+    return robot._kinetic_energy(q, qd)
+
+
+@kinetic_energy.def_jvp
+def _kinetic_energy_jvp(primals, tangents):
+    robot, q, qd = primals
+    robot_dot, q_dot, qd_dot = tangents
+    if not _still(robot_dot) or robot.floating_base:
+        return _plain(lambda robot, q, qd: robot._kinetic_energy(q, qd), primals, tangents)
+    slope = jnp.zeros((), q.dtype)
+    if q_dot is not None:
+        # dT/dq = M_dot qd - C qd and M_dot = C + C^T in the Christoffel convention, hence dT/dq = C^T qd
+        slope = slope + (robot.coriolis_matrix(q, qd).T @ qd) @ q_dot
+    if qd_dot is not None:
+        slope = slope + (robot.inertia_matrix(q) @ qd) @ qd_dot
+    return kinetic_energy(robot, q, qd), slope
+
+

@@ -1,0 +1,345 @@
+"""Robots made of a chain: every hook of the public interface from one ``assemble``."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import Array
+
+from soromox.actuation import Actuator, ActuatorMetadata, PassiveElement, identity
+from soromox.core import Chain, dynamics, kinematics
+from soromox.core.base import base_pose, pose_from_coordinates
+from soromox.systems.params import BaseSoftRobotParams
+from soromox.systems.soft_robot import ExecutionBackend, SoftRobot, check_backend
+from soromox.utils.checks import require_finite, require_shape
+
+
+class ChainRobot(SoftRobot):
+    """A soft robot whose physics is a ``Chain``. A family implements ``assemble`` and its own vocabulary.
+
+    Only parameters are stored. Whatever follows from them is computed where it is used, so gradients, ``vmap`` over
+    parameters and ``eqx.tree_at`` are always right; rollouts assemble once.
+
+    Attributes:
+        params: physical parameters, differentiable.
+        structure: static settings of the family.
+        actuators: installed actuators, in the order of the inputs.
+        passive_elements: installed springs and dampers.
+        floating: whether the base moves.
+    """
+
+    params: Any
+    structure: Any = eqx.field(static=True)
+    actuators: tuple[Actuator, ...]
+    passive_elements: tuple[PassiveElement, ...]
+    floating: bool = eqx.field(static=True)
+
+    @abstractmethod
+    def assemble(self) -> Chain:
+        """The chain that the parameters and the structure describe; its stiffness and damping are the body's own."""
+
+    def _install(
+        self,
+        params: BaseSoftRobotParams,
+        structure: Any,
+        actuators: Actuator | tuple[Actuator, ...] | None,
+        passive_elements: PassiveElement | tuple[PassiveElement, ...] | None,
+        base: Array | None,
+        floating: bool,
+    ) -> None:
+        """Set the fields; ``actuators=None`` is identity actuation, ``()`` none at all; ``base`` wins over the params."""
+        self.params = params if base is None else params.replace(base_pose=base)
+        self.structure = structure
+        self.floating = bool(floating)
+        self.passive_elements = _as_tuple(passive_elements, PassiveElement, "passive_elements")
+        if actuators is None:
+            self.actuators = (identity(self.num_internal_dofs),)
+        else:
+            self.actuators = _as_tuple(actuators, Actuator, "actuators")
+
+    @property
+    def floating_base(self) -> bool:
+        return self.floating
+
+    @property
+    def is_planar(self) -> bool:
+        return self.params.is_planar
+
+    def _driven(self) -> tuple[Actuator, ...]:
+        """The actuators at work: those installed, unless a family derives its own from its params."""
+        return self.actuators
+
+    @property
+    def num_actuators(self) -> int:
+        return sum(actuator.num_inputs for actuator in self._driven())
+
+    @property
+    def actuator_input_metadata(self) -> tuple[ActuatorMetadata, ...]:
+        return tuple(actuator.metadata for actuator in self._driven())
+
+    @property
+    def segment_length(self) -> Array:
+        """Arc length of each segment (n,), m."""
+        return self.params.length
+
+    @property
+    def num_segments(self) -> int:
+        """Number of segments."""
+        return self.segment_length.shape[0]
+
+    @property
+    def length(self) -> Array:
+        return jnp.sum(self.segment_length)
+
+    @property
+    def L(self) -> Array:
+        """Arc length of each segment (n,), m."""
+        return self.segment_length
+
+    @property
+    def L_cum(self) -> Array:
+        """Arc lengths (n + 1,) at which segments begin and end, m."""
+        return self.assemble().segment_ends
+
+    @property
+    def base_transform(self) -> Array:
+        """Homogeneous matrix of the fixed (or nominal) base pose."""
+        return self.group.matrix(pose_from_coordinates(self.is_planar, self.params.base_pose))
+
+    def base_transform_from_configuration(self, q: Array) -> Array:
+        """Homogeneous matrix of the runtime base pose, or the fixed one."""
+        return self.group.matrix(base_pose(self.assemble(), q))
+
+    def with_fixed_base_pose(self, pose: Array) -> Self:
+        """A copy mounted at another pose, planar (3,) or spatial (7,); refused by floating robots."""
+        if self.floating:
+            raise ValueError("a floating robot has no fixed base pose; put the pose into its configuration")
+        require_shape("pose", pose, (3,) if self.is_planar else (7,))
+        require_finite("pose", pose)
+        return self.with_params(self.params.replace(base_pose=pose))
+
+    def with_params(self, params: Any) -> Self:
+        """A copy with all physical parameters replaced; the layout must stay."""
+        if not isinstance(params, type(self.params)):
+            raise TypeError(f"params must be {type(self.params).__name__}, got {type(params).__name__}")
+        if params.length.shape != self.params.length.shape:
+            raise ValueError(
+                f"the number of segments is part of the structure: expected {self.params.length.shape[0]} lengths, "
+                f"got {params.length.shape}; build a new robot instead"
+            )
+        return eqx.tree_at(lambda robot: robot.params, self, params)
+
+    def update_params(self, **updates: Any) -> Self:
+        """A copy with named parameter fields replaced."""
+        return self.with_params(self.params.replace(**updates))
+
+    def with_actuator_params(self, index: int, params: Any) -> Self:
+        """A copy with all parameters of one actuator replaced."""
+        return self._exchange("actuators", index, lambda actuator: actuator.with_params(params))
+
+    def update_actuator_params(self, index: int, **updates: Any) -> Self:
+        """A copy with named parameters of one actuator replaced."""
+        return self._exchange("actuators", index, lambda actuator: actuator.update_params(**updates))
+
+    def with_passive_element_params(self, index: int, params: Any) -> Self:
+        """A copy with one passive element replaced by another of the same kind."""
+        return self._exchange("passive_elements", index, lambda element: element.with_params(params))
+
+    def update_passive_element_params(self, index: int, **updates: Any) -> Self:
+        """A copy with named fields of one passive element replaced."""
+        return self._exchange("passive_elements", index, lambda element: element.update_params(**updates))
+
+    def _exchange(self, group: str, index: int, change: Callable) -> Self:
+        members = getattr(self, group)
+        if not 0 <= index < len(members):
+            raise ValueError(f"{group} has {len(members)} entries, so index {index} does not exist")
+        changed = members[:index] + (change(members[index]),) + members[index + 1 :]
+        return eqx.tree_at(lambda robot: getattr(robot, group), self, changed)
+
+    def classify_segment(self, s: Array) -> tuple[Array, Array]:
+        """``(segment index, arc length within it)``; a node belongs to the segment that ends there."""
+        return kinematics.locate(self.assemble(), s)
+
+    def _forward_kinematics(self, q: Array, s: Array) -> Array:
+        return kinematics.pose_at(self.assemble(), q, jnp.asarray(s, q.dtype))
+
+    def _forward_kinematics_and_arc_length_derivative(self, q: Array, s: Array) -> tuple[Array, Array]:
+        frame = kinematics.frame_at(self.assemble(), q, jnp.asarray(s, q.dtype))
+        return frame.g, self.group.pose_rate(frame.g, frame.xi)
+
+    def _forward_kinematics_arc_length_derivative(self, q: Array, s: Array) -> Array:
+        return self._forward_kinematics_and_arc_length_derivative(q, s)[1]
+
+    def forward_kinematics_and_jacobian_inertialframe(
+        self, q: Array, s: Array, *, backend: ExecutionBackend | None = None
+    ) -> tuple[Array, Array]:
+        check_backend(backend)
+        frame = kinematics.frame_at(self.assemble(), q, jnp.asarray(s, q.dtype))
+        return frame.g, kinematics.world_jacobian(self.group, frame.g, frame.J)
+
+    def _jacobian(self, q: Array, s: Array) -> Array:
+        return self.forward_kinematics_and_jacobian_inertialframe(q, s)[1]
+
+    def _jacobian_bodyframe(self, q: Array, s: Array) -> Array:
+        return kinematics.frame_at(self.assemble(), q, jnp.asarray(s, q.dtype)).J
+
+    def _jacobian_and_arc_length_derivative(self, q: Array, s: Array) -> tuple[Array, Array]:
+        G, frame = self.group, kinematics.frame_at(self.assemble(), q, jnp.asarray(s, q.dtype))
+        J = kinematics.world_jacobian(G, frame.g, frame.J)
+        return J, kinematics.world_rate(G, frame.g, frame.J, frame.J_s, frame.xi)
+
+    def jacobian_and_arc_length_derivative_bodyframe(self, q: Array, s: Array) -> tuple[Array, Array]:
+        frame = kinematics.frame_at(self.assemble(), q, jnp.asarray(s, q.dtype))
+        return frame.J, frame.J_s
+
+    def _jacobian_and_time_derivative(self, q: Array, qd: Array, s: Array) -> tuple[Array, Array]:
+        G = self.group
+        frame, J_dot = kinematics.jacobian_rate_at(self.assemble(), q, qd, jnp.asarray(s, q.dtype))
+        J = kinematics.world_jacobian(G, frame.g, frame.J)
+        return J, kinematics.world_rate(G, frame.g, frame.J, J_dot, frame.J @ qd)
+
+    def jacobian_and_time_derivative_bodyframe(self, q: Array, qd: Array, s: Array) -> tuple[Array, Array]:
+        frame, J_dot = kinematics.jacobian_rate_at(self.assemble(), q, qd, jnp.asarray(s, q.dtype))
+        return frame.J, J_dot
+
+    def inertia_matrix(self, q: Array) -> Array:
+        return dynamics.inertia_matrix(self.assemble(), q)
+
+    def coriolis_matrix(self, q: Array, qd: Array) -> Array:
+        return dynamics.coriolis_matrix(self.assemble(), q, qd)
+
+    def dynamics_terms(
+        self, q: Array, qd: Array, *, backend: ExecutionBackend | None = None
+    ) -> tuple[Array, Array, Array]:
+        check_backend(backend)
+        chain = self.assemble()
+        convective = dynamics.bias_force(chain, q, qd)
+        return dynamics.inertia_matrix(chain, q), convective, dynamics.gravitational_force(chain, q)
+
+    def stiffness_matrix(self) -> Array:
+        """Elastic stiffness of the body, (nv, nv), zero for the base."""
+        return self._with_base(self._with_base(self.assemble().stiffness).T).T
+
+    def elastic_force(self, q: Array) -> Array:
+        return self._with_base(self._elastic(self.assemble(), q)) + self.passive_elastic_force(q)
+
+    def damping_matrix(self, q: Array) -> Array:
+        body = self._with_base(self._with_base(self.assemble().damping).T).T
+        return body + self.passive_damping_matrix(q)
+
+    def _elastic(self, chain: Chain, q: Array) -> Array:
+        """Elastic force of the body on the internal coordinates."""
+        return chain.stiffness @ (chain.internal(q) - chain.rest)
+
+    def _elastic_energy(self, q: Array) -> Array:
+        chain = self.assemble()
+        stretch = chain.internal(q) - chain.rest
+        return 0.5 * stretch @ chain.stiffness @ stretch + self.passive_elastic_energy(q)
+
+    def _gravitational_energy(self, q: Array) -> Array:
+        return dynamics.gravitational_energy(self.assemble(), q)
+
+    def _gravitational_force(self, q: Array) -> Array:
+        return dynamics.gravitational_force(self.assemble(), q)
+
+    def _kinetic_energy(self, q: Array, qd: Array) -> Array:
+        return dynamics.kinetic_energy(self.assemble(), q, qd)
+
+    def passive_elastic_force(self, q: Array) -> Array:
+        chain = self.assemble()
+        forces = [element.force(chain, chain.internal(q)) for element in self.passive_elements]
+        return self._with_base(sum(forces, jnp.zeros(chain.num_internal, q.dtype)))
+
+    def passive_damping_matrix(self, q: Array) -> Array:
+        chain = self.assemble()
+        D = jnp.zeros((chain.num_internal,) * 2, q.dtype)
+        D = sum((element.damping_matrix(chain, chain.internal(q)) for element in self.passive_elements), D)
+        return self._with_base(self._with_base(D).T).T
+
+    def passive_elastic_energy(self, q: Array) -> Array:
+        chain = self.assemble()
+        energies = [element.energy(chain, chain.internal(q)) for element in self.passive_elements]
+        return sum(energies, jnp.zeros((), q.dtype))
+
+    def actuator_coordinates(self, q: Array) -> Array:
+        chain = self.assemble()
+        parts = [a.transmission.coordinates(chain, chain.internal(q)) for a in self._driven()]
+        return jnp.concatenate([jnp.zeros(0, q.dtype), *parts])
+
+    def actuation_matrix(self, q: Array, *, backend: ExecutionBackend | None = None) -> Array:
+        check_backend(backend)
+        chain = self.assemble()
+        parts = [a.transmission.matrix(chain, chain.internal(q)) for a in self._driven()]
+        return self._with_base(jnp.concatenate([jnp.zeros((chain.num_internal, 0), q.dtype), *parts], axis=1))
+
+    def actuator_efforts(
+        self, q: Array, u: Array, qd: Array | None = None, *, actuation_matrix: Array | None = None
+    ) -> Array:
+        chain = self.assemble()
+        A = self.actuation_matrix(q) if actuation_matrix is None else actuation_matrix
+        y = self.actuator_coordinates(q)
+        if A.shape != (self.num_velocities, y.shape[0]):
+            raise ValueError(f"actuation_matrix must have shape {(self.num_velocities, y.shape[0])}, got {A.shape}")
+        if u.shape != (self.num_actuators,):
+            raise ValueError(f"u must have shape ({self.num_actuators},), got {u.shape}")
+        y_dot = jnp.zeros_like(y) if qd is None else A.T @ qd
+        efforts, i, j = [jnp.zeros(0, q.dtype)], 0, 0
+        for actuator in self._driven():
+            m = actuator.transmission.coordinates(chain, chain.internal(q)).shape[0]
+            part = slice(j, j + m)
+            efforts.append(actuator.effort_model.effort(u[i : i + actuator.num_inputs], y[part], y_dot[part]))
+            i, j = i + actuator.num_inputs, j + m
+        return jnp.concatenate(efforts)
+
+    def forward_dynamics(self, t: Array, y: Array, actuation_args: tuple | None = None) -> Array:
+        return self.vector_field()(t, y, actuation_args)
+
+    def vector_field(self) -> Callable[[Array, Array, tuple | None], Array]:
+        chain = self.assemble()
+
+        def field(t: Array, y: Array, actuation_args: tuple | None = None) -> Array:
+            q, qd, auxiliary = self.split_state(y)
+            u, tau_ext = self.unpack_actuation(actuation_args, y.dtype)
+            tau = self._internal_force(chain, q, qd, auxiliary, u)
+            tau = self._with_base(tau) if tau_ext is None else self._with_base(tau) + tau_ext
+            acceleration = dynamics.forward_dynamics(chain, q, qd, tau)
+            rates = [self.configuration_derivative(q, qd), acceleration, self._auxiliary_rate(chain, qd, auxiliary)]
+            return jnp.concatenate(rates)
+
+        return field
+
+    def _internal_force(self, chain: Chain, q: Array, qd: Array, auxiliary: Array, u: Array) -> Array:
+        """Actuation less elasticity and damping, on the internal coordinates (N,)."""
+        x, rates = chain.internal(q), chain.rates(qd)
+        tau = -self._restoring(chain, q, auxiliary) - chain.damping @ rates
+        for element in self.passive_elements:
+            tau = tau - element.force(chain, x) - element.damping_matrix(chain, x) @ rates
+        i = 0
+        for actuator in self._driven():
+            A = actuator.transmission.matrix(chain, x)
+            y = actuator.transmission.coordinates(chain, x)
+            tau = tau + A @ actuator.effort_model.effort(u[i : i + actuator.num_inputs], y, A.T @ rates)
+            i += actuator.num_inputs
+        return tau
+
+    def _restoring(self, chain: Chain, q: Array, auxiliary: Array) -> Array:
+        """Elastic force of the body in the equation of motion; families with hysteresis mix it in."""
+        return self._elastic(chain, q)
+
+    def _auxiliary_rate(self, chain: Chain, qd: Array, auxiliary: Array) -> Array:
+        return jnp.zeros_like(auxiliary)
+
+    def _with_base(self, x: Array) -> Array:
+        """Internal rows (N, ...) under zero rows for the base."""
+        return jnp.concatenate([jnp.zeros((self.num_base_velocities,) + x.shape[1:], x.dtype), x])
+
+
+def _as_tuple(members: Any, kind: type, name: str) -> tuple:
+    members = () if members is None else members
+    members = (members,) if isinstance(members, kind) else tuple(members)
+    for member in members:
+        if not isinstance(member, kind):
+            raise TypeError(f"{name} must hold {kind.__name__} objects, got {type(member).__name__}")
+    return members

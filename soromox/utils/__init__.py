@@ -1,0 +1,1 @@
+"""Small helpers and the public path of the Lie algebra."""
