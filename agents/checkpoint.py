@@ -50,9 +50,7 @@ def save_checkpoint(path: Path | str, agent: Agent, header: Header) -> None:
         eqx.tree_serialise_leaves(file, agent)
 
 
-def load_checkpoint(
-    path: Path | str, env_id: str, observation_size: int, action_size: int
-) -> tuple[Agent, Header]:
+def load_checkpoint(path: Path | str, env_id: str, observation_size: int, action_size: int) -> tuple[Agent, Header]:
     """Read an agent for the environment `env_id`; `path` is the file or the run's folder that holds it.
 
     Whatever does not fit (another environment, other sizes, a damaged file) is a `UserError`.
@@ -88,6 +86,4 @@ def _header(line: bytes, path: Path) -> Header:
             raise ValueError
         return Header(**dict(fields, config=config_from_mapping(PPOConfig, fields["config"])))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"Expected a checkpoint of this project in '{path}', got another kind of file."
-        ) from error
+        raise UserError(f"Expected a checkpoint of this project in '{path}', got another kind of file.") from error

@@ -6,6 +6,8 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
+from agents.errors import UserError
+
 AXIS = "lanes"
 
 
@@ -30,5 +32,5 @@ def lane_mesh(num_devices: int | None = None) -> Mesh:
     devices = jax.local_devices()
     count = len(devices) if num_devices is None else num_devices
     if not 1 <= count <= len(devices):
-        raise ValueError(f"Expected between 1 and {len(devices)} devices (all there are), got {count}.")
+        raise UserError(f"Expected num_devices to be between 1 and the {len(devices)} there are, got {count}.")
     return Mesh(np.array(devices[:count]), (AXIS,))

@@ -17,9 +17,7 @@ def unknown_name(kind: str, name: object, allowed: Iterable[str]) -> UserError:
     return UserError(f"Unknown {kind} {name!r}{hint}; expected one of: {', '.join(allowed) or 'none'}.")
 
 
-def run_command(
-    command: Callable[[Sequence[str] | None], None], arguments: Sequence[str] | None = None
-) -> int:
+def run_command(command: Callable[[Sequence[str] | None], None], arguments: Sequence[str] | None = None) -> int:
     """Run a program: exit code 0, or 2 and one sentence on stderr after a mistake of the user."""
     try:
         command(arguments)

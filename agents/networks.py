@@ -56,9 +56,7 @@ class Normaliser(eqx.Module):
         # Observations are O(1): an entry that moves by less than 1e-3 is constant rather than informative.
         return jnp.clip((x - self.mean) * jax.lax.rsqrt(self.variance + 1e-6), -10.0, 10.0)
 
-    def updated(
-        self, mean: Float[Array, " n"], variance: Float[Array, " n"], count: Float[Array, ""]
-    ) -> "Normaliser":
+    def updated(self, mean: Float[Array, " n"], variance: Float[Array, " n"], count: Float[Array, ""]) -> "Normaliser":
         """With a batch's statistics added."""
         total = self.count + count
         weight, shift = count / total, mean - self.mean

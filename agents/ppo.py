@@ -333,14 +333,10 @@ def update(env: Environment, params: Any, config: PPOConfig, state: TrainState) 
     samples, value_metrics = make_samples(agent, transitions, config)
     centred = samples.advantage - mean(samples.advantage.mean())
     samples = samples._replace(advantage=centred / (jnp.sqrt(mean(jnp.square(centred).mean())) + 1e-8))
-    network, optimiser_state, metrics = improve(
-        agent.network, state.optimiser_state, samples, config, shuffle_key
-    )
+    network, optimiser_state, metrics = improve(agent.network, state.optimiser_state, samples, config, shuffle_key)
 
     observation_mean = mean(transitions.observation.mean((0, 1)))
-    observation_variance = mean(
-        jnp.square(transitions.observation - observation_mean[None, None]).mean((0, 1))
-    )
+    observation_variance = mean(jnp.square(transitions.observation - observation_mean[None, None]).mean((0, 1)))
     normaliser = agent.normaliser.updated(
         observation_mean, observation_variance, jnp.asarray(config.batch_size, jnp.float32)
     )
@@ -407,9 +403,7 @@ def make_train(env: Environment, params: Any, config: PPOConfig) -> Trainer:
         def updates(state: TrainState) -> tuple[TrainState, Metrics]:
             return jax.lax.scan(lambda s, _: update(env, params, config, s), state, None, length=n)
 
-        sharded = jax.shard_map(
-            updates, mesh=mesh, in_specs=(specs,), out_specs=(specs, P()), check_vma=False
-        )
+        sharded = jax.shard_map(updates, mesh=mesh, in_specs=(specs,), out_specs=(specs, P()), check_vma=False)
         return sharded(state)
 
     return Trainer(init, update_many, config.num_updates)

@@ -46,9 +46,7 @@ def comparison_table(results: Mapping[str, Mapping[str, Any]]) -> str:
     """Markdown table of summaries, a policy a line."""
     lines = [_row(_COLUMNS), _row(["---"] + ["---:"] * (len(_COLUMNS) - 1))]
     for name, result in results.items():
-        returns = (
-            f"{result['return_iqm']:.2f} [{result['return_iqm_low']:.2f}, {result['return_iqm_high']:.2f}]"
-        )
+        returns = f"{result['return_iqm']:.2f} [{result['return_iqm_low']:.2f}, {result['return_iqm_high']:.2f}]"
         lines.append(
             _row(
                 (
@@ -79,9 +77,7 @@ def machine_info() -> dict[str, str]:
     } | package_versions()
 
 
-def write_report(
-    path: Path, title: str, results: Mapping[str, Any], costs: Sequence[Mapping[str, Any]]
-) -> None:
+def write_report(path: Path, title: str, results: Mapping[str, Any], costs: Sequence[Mapping[str, Any]]) -> None:
     """`report.md`: table, cost of each training run (a mapping of label to text), machine, and files."""
     sections = [
         f"# {title}",
@@ -126,9 +122,7 @@ def write_video(path: Path, frames: Iterable[np.ndarray], frames_per_second: flo
     """MP4 (H.264) of uint8 frames (height, width, 3), all of one size; odd sizes are padded by a pixel."""
     import imageio_ffmpeg
 
-    frames = [
-        np.pad(frame, [(0, n % 2) for n in frame.shape[:2]] + [(0, 0)], mode="edge") for frame in frames
-    ]
+    frames = [np.pad(frame, [(0, n % 2) for n in frame.shape[:2]] + [(0, 0)], mode="edge") for frame in frames]
     if not frames:
         return
     height, width = frames[0].shape[:2]

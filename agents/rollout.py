@@ -114,9 +114,7 @@ def _play(
         diverged=~np.asarray(progress.alive),
         length=length,
     )
-    states = [
-        [jax.tree.map(lambda x, lane=lane: x[lane], frame) for frame in frames] for lane in range(recorded)
-    ]
+    states = [[jax.tree.map(lambda x, lane=lane: x[lane], frame) for frame in frames] for lane in range(recorded)]
     return Episodes(*(x[:episodes] for x in outcome)), states
 
 

@@ -67,13 +67,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m agents.train", description="Train a policy with PPO.")
     parser.add_argument("--env", required=True, metavar="ID", help="environment id")
     parser.add_argument("--config", type=Path, metavar="FILE", help="default: configs/ppo/<ID>.yaml")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="a.b=c", help="override an entry of the config"
-    )
+    parser.add_argument("--set", action="append", default=[], metavar="a.b=c", help="override an entry of the config")
     parser.add_argument("--seed", type=int, default=0, help="the (first) seed")
-    parser.add_argument(
-        "--seeds", type=int, default=1, metavar="N", help="train N seeds, one after the other"
-    )
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="train N seeds, one after the other")
     parser.add_argument("--eval-episodes", type=int, metavar="N", help="as --set evaluation.episodes=N")
     parser.add_argument("--out", type=Path, default=Path("runs"), help="where runs go (default: runs)")
     parser.add_argument("--run-name", metavar="NAME", help="default: the date, the time and the seed")
@@ -106,16 +102,15 @@ def _make_run_folder(options: argparse.Namespace) -> Path:
     name = options.run_name or f"{time.strftime('%Y%m%d-%H%M%S')}-seed{options.seed}"
     folder: Path = options.out / options.env / name
     if folder.exists() and not options.force:
-        raise UserError(
-            f"The run folder '{folder}' exists; pass --force to overwrite it, or another --run-name."
-        )
-    folder.mkdir(parents=True, exist_ok=True)
+        raise UserError(f"The run folder '{folder}' exists; pass --force to overwrite it, or another --run-name.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"Expected a folder that can be written at '{folder}': {error.strerror}.") from error
     return folder
 
 
-def _train_seed(
-    env: Any, params: Any, config: TrainConfig, trainer: Trainer, seed: int, folder: Path
-) -> TrainedSeed:
+def _train_seed(env: Any, params: Any, config: TrainConfig, trainer: Trainer, seed: int, folder: Path) -> TrainedSeed:
     """Train with a progress bar; writes config.yaml, metrics.jsonl (a line an update) and the checkpoint."""
     folder.mkdir(parents=True, exist_ok=True)
     text = f"# {env.name}, seed {seed}\n" + yaml.safe_dump(config_to_mapping(config), sort_keys=False)
@@ -142,9 +137,7 @@ def _train_seed(
             lines.append(progress | values)
             file.write(json.dumps(lines[-1]) + "\n")
             if values["return"] is not None:
-                bar.set_postfix(
-                    {"return": f"{values['return']:.1f}", "success": f"{values['success']:.0%}"}, False
-                )
+                bar.set_postfix({"return": f"{values['return']:.1f}", "success": f"{values['success']:.0%}"}, False)
             bar.update(batch_size)
     header = Header(
         env.name, *sizes(env, params), config.ppo, seed, trainer.num_updates * batch_size, package_versions()

@@ -27,9 +27,7 @@ from agents.ppo import (
 from agents.rollout import evaluate_policy, record_episode
 
 TESTS = Path(__file__).resolve().parent
-SMALL = PPOConfig(
-    total_steps=4096, num_lanes=16, rollout_length=16, minibatches=4, hidden_sizes=(16,), num_devices=1
-)
+SMALL = PPOConfig(total_steps=4096, num_lanes=16, rollout_length=16, minibatches=4, hidden_sizes=(16,), num_devices=1)
 
 
 def slow_advantage(reward, value, next_value, terminated, done, discount, gae_lambda):
@@ -88,11 +86,10 @@ def test_rollout_reports_the_observation_before_the_reset():
     params = env.default_params
     agent = Agent(4, 2, SMALL, key=jax.random.key(0))
     lanes = reset_lanes(env, params, 16, jax.random.key(1))
-    _, transitions = jax.jit(lambda: collect(env, params, agent, lanes, 40, jax.random.key(2)))()
+    roll_out = jax.jit(lambda agent, lanes, key: collect(env, params, agent, lanes, 40, key))
+    _, transitions = roll_out(agent, lanes, jax.random.key(2))
     goes_on = ~transitions.done[:-1]
-    np.testing.assert_array_equal(
-        transitions.final_observation[:-1][goes_on], transitions.observation[1:][goes_on]
-    )
+    np.testing.assert_array_equal(transitions.final_observation[:-1][goes_on], transitions.observation[1:][goes_on])
     ended = transitions.done[:-1]
     assert not np.isclose(transitions.final_observation[:-1][ended], transitions.observation[1:][ended]).any()
     starts = np.bincount(np.asarray(lanes.env_state.time), minlength=20)
@@ -104,14 +101,14 @@ def test_ratio_is_one_before_the_first_gradient_step():
     agent = Agent(4, 2, config, key=jax.random.key(0))
 
     @jax.jit
-    def first_loss():
-        lanes = reset_lanes(env, env.default_params, 16, jax.random.key(1))
-        _, transitions = collect(env, env.default_params, agent, lanes, 8, jax.random.key(2))
+    def first_loss(agent, key):
+        lanes = reset_lanes(env, env.default_params, 16, key)
+        _, transitions = collect(env, env.default_params, agent, lanes, 8, key)
         samples, _ = make_samples(agent, transitions, config)
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), samples)
         return ppo_loss(agent.network, flat, config)[1] | {"advantage": samples.advantage.mean()}
 
-    metrics = first_loss()
+    metrics = first_loss(agent, jax.random.key(1))
     assert abs(metrics["kl"]) < 1e-6
     assert metrics["clip_fraction"] == 0
     np.testing.assert_allclose(metrics["policy_loss"], -metrics["advantage"], rtol=1e-4)
@@ -120,9 +117,7 @@ def test_ratio_is_one_before_the_first_gradient_step():
 def test_constant_reward_is_worth_one_over_one_minus_discount():
     """The time limit is not the end of the world: the critic must look through it."""
     env = ConstantReward()
-    config = replace(
-        SMALL, total_steps=150_000, discount=0.9, gae_lambda=0.9, learning_rate=3e-3, rollout_length=32
-    )
+    config = replace(SMALL, total_steps=150_000, discount=0.9, gae_lambda=0.9, learning_rate=3e-3, rollout_length=32)
     state, _ = make_train(env, env.default_params, config)(jax.random.key(0))
     agent = state.agent
     observations = jax.vmap(agent.normaliser)(state.lanes.observation)
@@ -133,9 +128,7 @@ def test_learns_to_reach_a_point():
     env = PointReach()
     config = replace(SMALL, total_steps=120_000, num_lanes=64, hidden_sizes=(32, 32), learning_rate=2e-3)
     state, metrics = make_train(env, env.default_params, config)(jax.random.key(0))
-    trained = evaluate_policy(
-        env, env.default_params, PPOPolicy(state.agent), jax.random.key(9), 100, num_devices=1
-    )
+    trained = evaluate_policy(env, env.default_params, PPOPolicy(state.agent), jax.random.key(9), 100, num_devices=1)
     idle = evaluate_policy(env, env.default_params, ZeroPolicy(2), jax.random.key(9), 100, num_devices=1)
     assert trained.success.mean() > 0.95
     assert idle.success.mean() < 0.1
@@ -143,30 +136,27 @@ def test_learns_to_reach_a_point():
     assert metrics["success"][-1] > 0.9
 
 
-def test_chunks_are_the_whole_and_seeds_in_a_batch_are_seeds_alone():
+def test_a_seed_in_a_batch_and_as_a_whole_is_that_seed_alone_and_in_chunks():
     env = Falling()
-    trainer = make_train(env, env.default_params, replace(SMALL, total_steps=1024))
+    trainer = make_train(env, env.default_params, replace(SMALL, total_steps=512))
     keys = jax.random.split(jax.random.key(3), 2)
     batch, batch_metrics = jax.vmap(trainer)(keys)
     state = trainer.init(keys[1])
-    for _ in range(trainer.num_updates // 2):
-        state, metrics = trainer.update_many(state, 2)
-    whole, _ = trainer(keys[1])
-    for one, other in zip(jax.tree.leaves(state.agent), jax.tree.leaves(whole.agent), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
-    for one, many in zip(jax.tree.leaves(whole.agent), jax.tree.leaves(batch.agent), strict=True):
+    for _ in range(trainer.num_updates):
+        state, metrics = trainer.update_many(state, 1)
+    for one, many in zip(jax.tree.leaves(state.agent), jax.tree.leaves(batch.agent), strict=True):
         np.testing.assert_allclose(one, many[1], rtol=1e-3, atol=1e-4)
-    assert metrics["kl"].shape == (2,) and batch_metrics["kl"].shape == (2, 4)
+    assert metrics["kl"].shape == (1,) and batch_metrics["kl"].shape == (2, 2)
 
 
-def test_a_target_kl_of_almost_nothing_stops_the_policy():
+def test_a_target_kl_of_nothing_stops_the_policy():
     env = PointReach()
-    free = make_train(env, env.default_params, SMALL)
-    tied = make_train(env, env.default_params, replace(SMALL, target_kl=1e-12))
-    start = free.init(jax.random.key(0))
-    for trainer, stopped in ((free, 0.0), (tied, 1.0)):
-        _, metrics = trainer.update_many(start, 1)
-        assert metrics["stopped_early"] == stopped
+    trainer = make_train(env, env.default_params, replace(SMALL, target_kl=-1.0))
+    start = trainer.init(jax.random.key(0))
+    state, metrics = trainer.update_many(start, 1)
+    assert metrics["stopped_early"] == 1.0
+    for one, other in zip(jax.tree.leaves(start.agent.network), jax.tree.leaves(state.agent.network), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_training_state_keeps_its_types():

@@ -118,6 +118,8 @@ def test_several_seeds_share_a_report(commands):
         (["--set", "ppo=3"], ["ppo", "3"]),
         (["--set", "ppo.epochs"], ["a.b=value", "'ppo.epochs'"]),
         (["--config", "none.yaml"], ["none.yaml", "found none"]),
+        (["--set", "ppo.num_devices=99"], ["num_devices", "got 99"]),
+        (["--out", "tiny.yaml"], ["tiny.yaml", "folder"]),
         (["--seeds", "0"], ["at least one seed", "0"]),
         (["--eval-episodes", "0"], ["at least one evaluation episode"]),
     ],
@@ -135,6 +137,7 @@ def test_mistakes_get_one_sentence(commands, capsys, arguments, words):
         (["--checkpoint", "tiny.yaml"], ["tiny.yaml", "another kind of file"]),
         (["--policies", "checkpoint"], ["--checkpoint PATH"]),
         (["--episodes", "0"], ["at least one episode", "0"]),
+        (["--json", "nowhere/scores.json"], ["nowhere", "--json"]),
     ],
 )
 def test_evaluation_mistakes_get_one_sentence(commands, capsys, arguments, words):
@@ -153,9 +156,7 @@ def test_unknown_id_in_the_real_registry_leaves_no_traceback():
 
 def test_configurations_survive_yaml_and_are_coerced(tmp_path):
     config = TrainConfig()
-    assert (
-        config_from_mapping(TrainConfig, yaml.safe_load(yaml.safe_dump(config_to_mapping(config)))) == config
-    )
+    assert config_from_mapping(TrainConfig, yaml.safe_load(yaml.safe_dump(config_to_mapping(config)))) == config
     (tmp_path / "c.yaml").write_text("ppo: {learning_rate: 1e-3, target_kl: null, hidden_sizes: [32, 16]}\n")
     overrides = [
         "ppo.total_steps=2e6",
@@ -169,9 +170,7 @@ def test_configurations_survive_yaml_and_are_coerced(tmp_path):
     assert load_config(TrainConfig, tmp_path / "c.yaml", ["ppo.hidden_sizes=8,8"]).ppo.hidden_sizes == (8, 8)
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "configs" / "ppo").glob("*.yaml")), ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", sorted((ROOT / "configs" / "ppo").glob("*.yaml")), ids=lambda path: path.stem)
 def test_stored_configurations_load(path):
     assert load_config(TrainConfig, path).ppo.num_updates > 0
 
@@ -195,9 +194,7 @@ def test_checkpoints_come_back_and_misfits_are_refused(tmp_path):
 
 def test_interquartile_mean_and_its_interval():
     assert interquartile_mean(np.arange(8.0)) == 3.5
-    assert interquartile_mean(np.array([0.0, 1.0, 2.0, 3.0, 100.0])) == pytest.approx(
-        (0.75 + 2 + 3 * 0.75) / 2.5
-    )
+    assert interquartile_mean(np.array([0.0, 1.0, 2.0, 3.0, 100.0])) == pytest.approx((0.75 + 2 + 3 * 0.75) / 2.5)
     scores = np.random.default_rng(1).normal(size=(3, 200))
     low, high = stratified_bootstrap(list(scores))
     assert low < interquartile_mean(scores.ravel()) < high
