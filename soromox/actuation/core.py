@@ -130,7 +130,9 @@ class PassiveElement(eqx.Module):
         """A copy with named fields replaced."""
         unknown = updates.keys() - vars(self).keys()
         if unknown:
-            raise ValueError(f"unknown passive element field {', '.join(sorted(unknown))}; it has {', '.join(vars(self))}")
+            raise ValueError(
+                f"unknown passive element field {', '.join(sorted(unknown))}; it has {', '.join(vars(self))}"
+            )
         return type(self)(**{**vars(self), **updates})
 
     def energy(self, chain: Chain, q: Array) -> Array:

@@ -27,9 +27,7 @@ def section_stiffness(planar: bool, young: Array, shear: Array, area: Array, iy:
     """Stiffness per length, (..., d, d), no shear correction: diag(G Jp, E Iy, E Iz, E A, G A, G A), planar subset."""
     if planar:
         return _diagonal([young * iz, young * area, shear * area], 1)
-    return _diagonal(
-        [shear * (iy + iz), young * iy, young * iz, young * area, shear * area, shear * area], 1
-    )
+    return _diagonal([shear * (iy + iz), young * iy, young * iz, young * area, shear * area, shear * area], 1)
 
 
 def section_damping(planar: bool, damping: Array, area: Array, iy: Array, iz: Array) -> Array:

@@ -43,7 +43,15 @@ def fixed_grid(solver, term, ts: Array, steps: int, state: Any) -> Any:
 
 
 def adaptive(
-    solver, term, t0: Array, t1: Array, ts: Array, solver_dt: Any, controller, max_steps: int | None, state: Any
+    solver,
+    term,
+    t0: Array,
+    t1: Array,
+    ts: Array,
+    solver_dt: Any,
+    controller,
+    max_steps: int | None,
+    state: Any,
 ) -> Any:
     """States at ``ts`` (T,) through ``diffrax.diffeqsolve``, differentiable in both modes; NaN where it failed."""
     solution = diffrax.diffeqsolve(

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 
 
-
 def _still(tangent: Any) -> bool:
     return not jax.tree.leaves(tangent)
 
@@ -96,5 +95,3 @@ def _kinetic_energy_jvp(primals, tangents):
     if qd_dot is not None:
         slope = slope + (robot.inertia_matrix(q) @ qd) @ qd_dot
     return kinetic_energy(robot, q, qd), slope
-
-

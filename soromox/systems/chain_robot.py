@@ -297,27 +297,33 @@ class ChainRobot(SoftRobot):
         return self.vector_field()(t, y, actuation_args)
 
     def vector_field(self) -> Callable[[Array, Array, tuple | None], Array]:
-        chain = self.assemble()
+        chain, driven = self.assemble(), self._driven()
 
         def field(t: Array, y: Array, actuation_args: tuple | None = None) -> Array:
             q, qd, auxiliary = self.split_state(y)
             u, tau_ext = self.unpack_actuation(actuation_args, y.dtype)
-            tau = self._internal_force(chain, q, qd, auxiliary, u)
+            tau = self._internal_force(chain, driven, q, qd, auxiliary, u)
             tau = self._with_base(tau) if tau_ext is None else self._with_base(tau) + tau_ext
             acceleration = dynamics.forward_dynamics(chain, q, qd, tau)
-            rates = [self.configuration_derivative(q, qd), acceleration, self._auxiliary_rate(chain, qd, auxiliary)]
+            rates = [
+                self.configuration_derivative(q, qd),
+                acceleration,
+                self._auxiliary_rate(chain, qd, auxiliary),
+            ]
             return jnp.concatenate(rates)
 
         return field
 
-    def _internal_force(self, chain: Chain, q: Array, qd: Array, auxiliary: Array, u: Array) -> Array:
+    def _internal_force(
+        self, chain: Chain, driven: tuple[Actuator, ...], q: Array, qd: Array, auxiliary: Array, u: Array
+    ) -> Array:
         """Actuation less elasticity and damping, on the internal coordinates (N,)."""
         x, rates = chain.internal(q), chain.rates(qd)
         tau = -self._restoring(chain, q, auxiliary) - chain.damping @ rates
         for element in self.passive_elements:
             tau = tau - element.force(chain, x) - element.damping_matrix(chain, x) @ rates
         i = 0
-        for actuator in self._driven():
+        for actuator in driven:
             A = actuator.transmission.matrix(chain, x)
             y = actuator.transmission.coordinates(chain, x)
             tau = tau + A @ actuator.effort_model.effort(u[i : i + actuator.num_inputs], y, A.T @ rates)

@@ -94,7 +94,17 @@ class DynamicalSystem(eqx.Module):
         """
         state = initial_state if u is None else initial_state.replace(u=u)
         return self._continuous(
-            state, None, tau_ext, environment_model, t1, solver_dt, save_dt, save_ts, solver, stepsize_controller, max_steps
+            state,
+            None,
+            tau_ext,
+            environment_model,
+            t1,
+            solver_dt,
+            save_dt,
+            save_ts,
+            solver,
+            stepsize_controller,
+            max_steps,
         )
 
     def rollout_closed_loop_to(
@@ -175,7 +185,18 @@ class DynamicalSystem(eqx.Module):
         )
 
     def _continuous(
-        self, state, controller, tau_ext, environment_model, t1, solver_dt, save_dt, save_ts, solver, stepping, max_steps
+        self,
+        state,
+        controller,
+        tau_ext,
+        environment_model,
+        t1,
+        solver_dt,
+        save_dt,
+        save_ts,
+        solver,
+        stepping,
+        max_steps,
     ) -> SystemState:
         ts = _save_times(state.t, t1, save_dt, save_ts)
         scan_steps, late = None, False
@@ -208,7 +229,18 @@ class DynamicalSystem(eqx.Module):
 
 @eqx.filter_jit
 def _continuous_rollout(
-    system, state, controller, tau_ext, environment_model, ts, t1, late, stepping, solver, stepsize_controller, max_steps
+    system,
+    state,
+    controller,
+    tau_ext,
+    environment_model,
+    ts,
+    t1,
+    late,
+    stepping,
+    solver,
+    stepsize_controller,
+    max_steps,
 ) -> SystemState:
     """``stepping`` is the number of scan steps between saves, or the solver_dt of the adaptive path."""
     base = _base_actuation(system, state)
@@ -246,7 +278,16 @@ def _continuous_rollout(
 
 @eqx.filter_jit
 def _discrete_rollout(
-    system, state, controller, tau_ext, environment_model, timing, stepping, solver, stepsize_controller, max_steps
+    system,
+    state,
+    controller,
+    tau_ext,
+    environment_model,
+    timing,
+    stepping,
+    solver,
+    stepsize_controller,
+    max_steps,
 ) -> SystemState:
     intervals, saves, control_dt = timing
     base = _base_actuation(system, state)
@@ -259,14 +300,14 @@ def _discrete_rollout(
         u, control_rate = controller(SystemState(t, x.y, state.u, x.control_state, x.environment_state))
         u = base + u
 
-        def rate(t, free, _):
-            y, environment_state = free
-            y = system.project_state(y)
-            seen = SystemState(t, y, u, x.control_state, environment_state)
+        def rate(t, free: _Free, _):
+            y = system.project_state(free.y)
+            seen = SystemState(t, y, u, x.control_state, free.environment_state)
             tau, environment_rate = _external(environment_model, tau_ext, seen)
-            return field(t, y, (u,) if tau is None else (u, tau)), _or_zero(environment_rate, environment_state)
+            y_rate = field(t, y, (u,) if tau is None else (u, tau))
+            return _Free(y_rate, _or_zero(environment_rate, free.environment_state))
 
-        free, term = _Free(x.y, x.environment_state), diffrax.ODETerm(lambda t, f, a: _Free(*rate(t, f, a)))
+        free, term = _Free(x.y, x.environment_state), diffrax.ODETerm(rate)
         ts = t + jnp.arange(saves + 1, dtype=dtype) * save_dt
         if isinstance(stepping, int):
             path = fixed_grid(solver, term, ts, stepping, free)

@@ -50,7 +50,9 @@ def variants() -> dict[str, Callable]:
 def _batched(name: str, count: int) -> Callable:
     def method(self, *args: Any, **kwargs: Any):
         if len(args) != count + 1:
-            raise TypeError(f"{name}_abscissa_batched takes {count} state arguments and s_ps, got {len(args)} arguments")
+            raise TypeError(
+                f"{name}_abscissa_batched takes {count} state arguments and s_ps, got {len(args)} arguments"
+            )
         at_point = getattr(self, name)
         return jax.vmap(lambda s: at_point(*args[:count], s, **kwargs))(args[count])
 

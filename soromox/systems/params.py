@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from functools import partial
-from math import pi
+from math import cos, pi, sin
 from typing import Any, ClassVar, Self
 
 import equinox as eqx
-import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from soromox.utils.checks import as_float, field_list, require_finite, require_shape
@@ -42,7 +42,7 @@ class BaseSoftRobotParams(eqx.Module):
 
     @classmethod
     def _earth_gravity(cls) -> Array:
-        return jnp.zeros(2 if cls.is_planar else 3, float).at[-1].set(-EARTH_GRAVITY)
+        return as_float([0.0, -EARTH_GRAVITY] if cls.is_planar else [0.0, 0.0, -EARTH_GRAVITY])
 
     def __check_init__(self):
         require_shape("base_pose", self.base_pose, (3,) if self.is_planar else (7,))
@@ -60,9 +60,9 @@ class BaseSoftRobotParams(eqx.Module):
         if cls.is_planar:
             # unwrapped angles are kept in (-pi, pi]
             theta = (angle - cls.backbone_angle + pi) % (2 * pi) - pi
-            return jnp.array([pi if theta == -pi else theta, 0, 0], float)
+            return as_float(np.array([pi if theta == -pi else theta, 0, 0]))
         half = -angle / 2
-        return jnp.zeros(7, float).at[1].set(jnp.sin(half)).at[3].set(jnp.cos(half))
+        return as_float(np.array([0, sin(half), 0, cos(half), 0, 0, 0]))
 
     @classmethod
     def horizontal(cls, *args: Any, **kwargs: Any) -> Self:

@@ -7,7 +7,14 @@ import jax.numpy as jnp
 from jax import Array
 
 from soromox.core import sections
-from soromox.utils.checks import as_float, field_list, require_finite, require_positive, require_shape, require_symmetric
+from soromox.utils.checks import (
+    as_float,
+    field_list,
+    require_finite,
+    require_positive,
+    require_shape,
+    require_symmetric,
+)
 
 
 class CircularSection(eqx.Module):

@@ -112,7 +112,9 @@ class PCSStructure(eqx.Module):
 
     num_gauss_points: int = eqx.field(static=True, default=5)
     strain_selector: tuple[bool, ...] | None = eqx.field(
-        static=True, default=None, converter=lambda x: None if x is None else tuple(bool(b) for b in np.ravel(x))
+        static=True,
+        default=None,
+        converter=lambda x: None if x is None else tuple(bool(b) for b in np.ravel(x)),
     )
     scale_rotational_basis_by_length: bool = eqx.field(static=True, default=False)
 
@@ -155,7 +157,10 @@ class _PCS(ChainRobot):
         floating_base: bool = False,
     ):
         structure = self.structure_type() if structure is None else structure
-        for value, kind, name in ((params, self.params_type, "params"), (structure, self.structure_type, "structure")):
+        for value, kind, name in (
+            (params, self.params_type, "params"),
+            (structure, self.structure_type, "structure"),
+        ):
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be {kind.__name__}, got {type(value).__name__}")
         self.params, self.structure = params, structure

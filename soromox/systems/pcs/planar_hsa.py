@@ -149,21 +149,30 @@ class PlanarHSA(PlanarPCS):
         center = se2.position(payload)
         return inertia.at[-1].add(se2.rigid_inertia(p.platform_mass, center, jnp.zeros_like(p.platform_mass)))
 
+    @property
+    def actuator_input_metadata(self) -> tuple[ActuatorMetadata, ...]:
+        return (self._motor_metadata() if self.consider_underactuation else identity(self.num_dofs).metadata,)
+
+    @property
+    def num_actuators(self) -> int:
+        return self.params.rod_offset.size if self.consider_underactuation else self.num_dofs
+
+    def _motor_metadata(self) -> ActuatorMetadata:
+        n, r = self.params.rod_offset.shape
+        names = tuple(f"phi_{i}_{j}" for i in range(n) for j in range(r))
+        return ActuatorMetadata("hsa_motor", names, "rad", *_motor_range(self.params))
+
     def _motors(self) -> Actuator:
         p = self.params
-        n, r = p.rod_offset.shape
-        lower, upper = _motor_range(p)
-        names = tuple(f"phi_{i}_{j}" for i in range(n) for j in range(r))
+        corrections = (p.bending_stiffness_correction, p.shear_stiffness_correction, p.axial_stiffness_correction)
         motor = HSAMotor(
             handedness=p.rod_height / p.length[:, None],
             coupling=p.strain_coupling,
             stiffness=rod_stiffness(p),
-            correction=jnp.stack(
-                [p.bending_stiffness_correction, p.shear_stiffness_correction, p.axial_stiffness_correction], axis=-1
-            ),
+            correction=jnp.stack(corrections, axis=-1),
             reference=p.reference_strain,
         )
-        return Actuator(RodTransmission(p.rod_offset), ActuatorMetadata("hsa_motor", names, "rad", lower, upper), motor)
+        return Actuator(RodTransmission(p.rod_offset), self._motor_metadata(), motor)
 
     def virtual_to_physical_strains(self, vxi: Array) -> Array:
         """Rod strains (n, r, 3) of virtual-backbone strains (3 n,)."""

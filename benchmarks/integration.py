@@ -1,0 +1,135 @@
+"""How large a step may be: tip error of solvers and steps against a converged integration, over whole episodes.
+
+``python -m benchmarks.integration --env PlanarHSA-Reach-v0`` drives lanes with random bang-bang actions (each input jumps
+between -1 and 1 with probability 1/2 a control step) and prints a Markdown table: largest tip error over the episode
+and all lanes, in per cent of the robot's length, with the evaluations of the dynamics per control step. The
+converged integration refines the actuators' sampling too.
+"""
+
+import argparse
+import json
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from tqdm import tqdm
+
+import soromox_envs
+
+EVALUATIONS = {"SemiImplicitEuler": 1, "Heun": 2, "Bosh3": 3, "RK4": 4, "Tsit5": 6}
+CANDIDATES = (
+    ("SemiImplicitEuler", 0.00125, 0.0025),
+    ("SemiImplicitEuler", 0.000625, 0.0025),
+    ("Heun", 0.00125, 0.0025),
+    ("Heun", 0.000625, 0.0025),
+    ("Bosh3", 0.0025, 0.0025),
+    ("Bosh3", 0.00125, 0.0025),
+    ("RK4", 0.00625, 0.00625),
+    ("RK4", 0.005, 0.005),
+    ("RK4", 0.0025, 0.005),
+    ("RK4", 0.0025, 0.0025),
+    ("Tsit5", 0.005, 0.005),
+    ("Tsit5", 0.0025, 0.005),
+)
+CONVERGED = ("RK4", 0.0005, 0.0005)
+
+
+@partial(jax.jit, static_argnums=0)
+def tips(env, params, key, lanes_actions):
+    """Tip positions (steps, lanes, space) of lanes driven by actions (steps, lanes, m)."""
+    lanes = lanes_actions.shape[1]
+    _, state = jax.vmap(env.reset_env, (0, None))(jax.random.split(key, lanes), params)
+
+    def step(state, action):
+        _, state, *_ = jax.vmap(env.step_env, (None, 0, 0, None))(key, state, action, params)
+        q = jax.vmap(params.robot.split_state)(state.system.y)[0]
+        return state, jax.vmap(lambda q: env.model.tip_position(params.robot, q))(q)
+
+    return jax.lax.scan(step, state, lanes_actions)[1]
+
+
+def bang_bang(key, steps: int, lanes: int, inputs: int) -> jax.Array:
+    """Actions in {-1, 1} that jump with probability 1/2."""
+    flips = jax.random.bernoulli(key, 0.5, (steps, lanes, inputs))
+    return 1.0 - 2.0 * (jnp.cumsum(flips, axis=0) % 2)
+
+
+def fastest_rate(env, params) -> float:
+    """Largest |eigenvalue| of the linearised dynamics over the table of equilibria, 1/s."""
+    robot, table = params.robot, params.table
+
+    def jacobian(q, u):
+        y = robot.pack_state(q, jnp.zeros(robot.num_velocities, q.dtype))
+        return jax.jacfwd(lambda y: robot.forward_dynamics(0.0, y, (u,)))(y)
+
+    A = jax.jit(jax.vmap(jacobian))(table["q"][:64], table["u"][:64])
+    return float(np.abs(np.linalg.eigvals(np.asarray(A))).max())
+
+
+def measure(env_id: str, lanes: int, seed: int = 0) -> dict:
+    """Rows of the table, as a JSON-able dict."""
+    env, params = soromox_envs.make(env_id)
+    key = jax.random.key(seed)
+    actions = bang_bang(jax.random.fold_in(key, 1), env.task.max_steps, lanes, env.num_actions)
+    length = float(env.model.length(params.robot))
+
+    def run(solver, solver_dt, actuator_dt):
+        model = replace(env.model, solver=solver, solver_dt=solver_dt, actuator_dt=actuator_dt)
+        return np.asarray(tips(replace(env, model=model), params, key, actions))
+
+    reference = run(*CONVERGED)
+    rows = []
+    for solver, solver_dt, actuator_dt in tqdm(CANDIDATES, desc=env_id):
+        start = time.process_time()
+        error = np.linalg.norm(run(solver, solver_dt, actuator_dt) - reference, axis=-1)
+        rows.append(
+            {
+                "solver": solver,
+                "solver_dt": solver_dt,
+                "actuator_dt": actuator_dt,
+                "evaluations": round(env.control_dt / solver_dt) * EVALUATIONS[solver],
+                "largest_error": float(error.max() / length),
+                "median_lane_error": float(np.median(error.max(0)) / length),
+                "cpu_seconds": time.process_time() - start,
+            }
+        )
+    return {"env": env_id, "lanes": lanes, "fastest_rate": fastest_rate(env, params), "rows": rows}
+
+
+def markdown(result: dict) -> str:
+    """The table as Markdown."""
+    lines = [
+        f"{result['env']}: largest |eigenvalue| {result['fastest_rate']:.0f} /s, {result['lanes']} episodes of random bang-bang"
+        " actions",
+        "",
+        "| solver | solver_dt (ms) | actuator_dt (ms) | evaluations a step | largest error (% of L) | median lane (% of L) |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in result["rows"]:
+        lines.append(
+            f"| {row['solver']} | {1e3 * row['solver_dt']:g} | {1e3 * row['actuator_dt']:g} | {row['evaluations']} | "
+            f"{100 * row['largest_error']:.3g} | {100 * row['median_lane_error']:.3g} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--env", default="PlanarHSA-Reach-v0")
+    parser.add_argument("--lanes", type=int, default=32)
+    parser.add_argument("--json", type=Path, help="also write the rows here")
+    arguments = parser.parse_args()
+    with jax.enable_x64(True):
+        result = measure(arguments.env, arguments.lanes)
+    print(markdown(result))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()

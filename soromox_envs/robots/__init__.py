@@ -1,0 +1,14 @@
+"""The robots of the suite, by key."""
+
+from importlib import import_module
+
+from soromox_envs.robots.model import RobotModel
+
+MODULES = {"PlanarHSA": "planar_hsa"}
+
+
+def model_of(key: str) -> RobotModel:
+    """The robot of that key; its module is imported on demand."""
+    if key not in MODULES:
+        raise ValueError(f"unknown robot {key!r}; the suite has {', '.join(MODULES)}")
+    return import_module(f"soromox_envs.robots.{MODULES[key]}").MODEL

@@ -1,0 +1,13 @@
+"""The tasks of the suite, by key."""
+
+from importlib import import_module
+from typing import Any
+
+MODULES = {"Reach": "reach"}
+
+
+def task_of(key: str, **options: Any) -> Any:
+    """The task of that key with its options; its module is imported on demand."""
+    if key not in MODULES:
+        raise ValueError(f"unknown task {key!r}; the suite has {', '.join(MODULES)}")
+    return getattr(import_module(f"soromox_envs.tasks.{MODULES[key]}"), key)(**options)
