@@ -67,11 +67,12 @@ class SoftRobotEnv:
     @property
     def default_params(self) -> EnvParams:
         """Nominal parameters, in the default precision."""
-        robot = self.model.build(**dict(self.robot_options))
-        lower, upper = (jnp.asarray(limit, float) for limit in input_limits(robot))
-        table = {name: jnp.asarray(values, float) for name, values in load_table(self.model.key).items()}
-        rate = jnp.full_like(lower, self.model.rate_limit)
-        return EnvParams(robot, lower, upper, rate, table, self.task.max_steps)
+        with jax.ensure_compile_time_eval():  # plain arrays, even when asked for while tracing
+            robot = self.model.build(**dict(self.robot_options))
+            lower, upper = (jnp.asarray(limit, float) for limit in input_limits(robot))
+            table = {name: jnp.asarray(values, float) for name, values in load_table(self.model.key).items()}
+            rate = jnp.asarray(np.full(lower.shape, self.model.rate_limit), float)
+            return EnvParams(robot, lower, upper, rate, table, jnp.asarray(self.task.max_steps, jnp.int32))
 
     def with_transition_gradients(self) -> "SoftRobotEnv":
         """The same environment, differentiable from step to step."""
@@ -80,8 +81,9 @@ class SoftRobotEnv:
     # the spaces and names do not depend on parameters
     def _describe(self, what: str) -> Any:
         if not self._facts:
-            robot = self.model.build(**dict(self.robot_options))
-            lower, upper = input_limits(robot)
+            with jax.ensure_compile_time_eval():
+                robot = self.model.build(**dict(self.robot_options))
+                lower, upper = input_limits(robot)
             self._facts.update(
                 names=input_names(robot),
                 units=input_units(robot),

@@ -47,7 +47,7 @@ class EnvParams(eqx.Module):
     upper: Array
     rate_limit: Array
     table: dict[str, Array]
-    max_steps_in_episode: int | Array = 100
+    max_steps_in_episode: Array
 
     def replace(self, **updates: Any) -> Self:
         """A copy with named fields replaced."""

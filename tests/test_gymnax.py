@@ -23,7 +23,7 @@ def test_gymnax_makes_every_id_with_the_same_numbers(env_id):
     action = env.action_space(params).sample(key)
     observation, state = env.reset(key, params)
     expected = jax.jit(mine.step)(key, mine.reset(key, my_params)[1], action, my_params)
-    for a, b in zip(jax.tree.leaves(env.step(key, state, action)), jax.tree.leaves(expected), strict=True):
+    for a, b in zip(jax.tree.leaves(env.step(key, state, action, params)), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
 

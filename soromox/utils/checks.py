@@ -12,7 +12,8 @@ def as_float(x: Any) -> Array | None:
     """A floating-point array of the default precision for numbers and lists; floating arrays keep their dtype."""
     if x is None or not isinstance(x, int | float | list | tuple | np.ndarray | np.generic | jax.Array):
         return x
-    x = jnp.asarray(x)
+    # through NumPy, so that numbers do not become weakly typed and compile everything twice
+    x = x if isinstance(x, jax.Array) else jnp.asarray(np.asarray(x))
     return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(float)
 
 

@@ -35,7 +35,7 @@ class RobotModel:
         actuator_dt: period at which the actuator model acts, s.
         coordinate_names: names of q.
         coordinate_scale, velocity_scale: factors that bring q and qd to O(1) in the observation.
-        tip_speed_scale: tip speed that is 1 in the observation, in robot lengths a second times 10.
+        tip_speed_scale: tip speed that is 1 in the observation, robot lengths a second.
         control_dt: control interval of the agent, s.
     """
 

@@ -77,7 +77,7 @@ MODEL = RobotModel(
     solver_dt=0.005,
     actuator_dt=0.005,
     coordinate_names=("curvature", "shear", "axial"),
-    coordinate_scale=(0.1, 5.0, 5.0),
-    velocity_scale=(0.1 / 8, 5.0 / 8, 5.0 / 8),
-    tip_speed_scale=1.0,
+    coordinate_scale=(0.1, 4.0, 4.0),
+    velocity_scale=(0.01, 0.1, 0.4),
+    tip_speed_scale=8.0,
 )

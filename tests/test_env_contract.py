@@ -1,0 +1,353 @@
+"""The contract of design/ENVIRONMENTS.md, over every registered id, on the functional face."""
+
+import copy
+import pickle
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import soromox_envs
+from soromox_envs.env import DIVERGENCE_PENALTY, OBSERVATION_BOUND, SoftRobotEnv
+
+LANES, STEPS = 32, 100
+IDS = [id for id in soromox_envs.registered() if not id.startswith("Double")]
+every_id = pytest.mark.parametrize("env_id", IDS)
+
+
+@partial(jax.jit, static_argnums=0)
+def play(env, params, key, actions):
+    """Observations, rewards, terminations and infos (steps, lanes) of ``step_env`` under given actions, and the last state."""
+    keys = jax.random.split(key, actions.shape[1])
+    obs, state = jax.vmap(env.reset_env, (0, None))(keys, params)
+
+    def step(state, action):
+        obs, state, reward, terminated, info = jax.vmap(env.step_env, (0, 0, 0, None))(keys, state, action, params)
+        return state, (obs, reward, terminated, info)
+
+    state, out = jax.lax.scan(step, state, actions)
+    return obs, state, out
+
+
+@partial(jax.jit, static_argnums=0)
+def step_lanes(env, params, keys, state, action):
+    return jax.vmap(env.step, (0, 0, 0, None))(keys, state, action, params)
+
+
+@partial(jax.jit, static_argnums=0)
+def reset_lanes(env, params, keys):
+    return jax.vmap(env.reset, (0, None))(keys, params)
+
+
+def excitations(inputs: int) -> dict[str, jax.Array]:
+    """Action sequences (STEPS, LANES, inputs) that a policy in training may produce."""
+    key, shape = jax.random.key(0), (STEPS, LANES, inputs)
+    noise = jax.random.normal(key, shape)
+    flips = jnp.cumsum(jax.random.bernoulli(key, 0.5, shape), axis=0)
+
+    def smooth(carry, x):
+        carry = 0.9 * carry + 0.44 * x
+        return carry, carry
+
+    return {
+        "random": jax.random.uniform(key, shape, minval=-1, maxval=1),
+        "bang-bang": 1.0 - 2.0 * (flips % 2),
+        "highest": jnp.ones(shape),
+        "lowest": -jnp.ones(shape),
+        "correlated": jnp.clip(jax.lax.scan(smooth, noise[0], noise)[1], -1, 1),
+        "beyond": 1e6 * noise,
+    }
+
+
+@pytest.fixture(scope="module", params=IDS)
+def made(request):
+    return soromox_envs.make(request.param)
+
+
+def test_survives_every_excitation_inside_its_spaces(made):
+    env, params = made
+    clipped = entries = 0
+    for name, actions in excitations(env.num_actions).items():
+        first, state, (obs, reward, terminated, info) = play(env, params, jax.random.key(1), actions)
+        assert obs.dtype == jnp.float32 and first.shape == (LANES,) + env.observation_space(params).shape, name
+        assert bool(jnp.isfinite(obs).all()) and bool(jnp.isfinite(reward).all()), name
+        assert not bool(terminated.any()) and not bool(info["diverged"].any()), name
+        assert float(jnp.abs(obs).max()) <= OBSERVATION_BOUND, name
+        for term in info["reward_terms"].values():
+            assert float(term.min()) >= 0 and float(term.max()) <= 1, name
+        clipped += int((jnp.abs(obs) >= OBSERVATION_BOUND).sum())
+        entries += obs.size
+    assert clipped < 1e-3 * entries
+
+
+def test_reset_and_step_states_are_alike_so_that_step_compiles_once(made):
+    env, params = made
+    key = jax.random.key(0)
+    obs, state = jax.eval_shape(env.reset, key, params)
+    action = jax.ShapeDtypeStruct((env.num_actions,), jnp.float32)
+    after = jax.eval_shape(env.step, key, state, action, params)
+    for before, now in zip(jax.tree.leaves((obs, state)), jax.tree.leaves(after[:2]), strict=True):
+        assert (before.shape, before.dtype, before.weak_type) == (now.shape, now.dtype, now.weak_type)
+    assert not any(leaf.weak_type for leaf in jax.tree.leaves(state))
+
+
+def test_the_compiled_step_calls_nobody_on_the_host(made):
+    env, params = made
+    keys = jax.random.split(jax.random.key(0), 2)
+    obs, state = reset_lanes(env, params, keys)
+    program = step_lanes.lower(env, params, keys, state, jnp.zeros((2, env.num_actions), jnp.float32)).as_text()
+    assert "callback" not in program and "lapack" not in program
+
+
+def test_a_diverged_lane_ends_and_harms_nobody(made):
+    env, params = made
+    keys = jax.random.split(jax.random.key(0), 4)
+    _, state = reset_lanes(env, params, keys)
+    action = 0.3 * jnp.ones((4, env.num_actions), jnp.float32)
+    healthy = step_lanes(env, params, keys, state, action)
+    y = state.system.y.at[1].set(jnp.nan)
+    sick_state = eqx.tree_at(lambda s: s.system.y, state, y)
+    for sick in (
+        step_lanes(env, params, keys, sick_state, action),
+        step_lanes(env, params, keys, state, action.at[1, 0].set(jnp.nan)),
+    ):
+        obs, after, reward, terminated, truncated, info = sick
+        assert terminated.tolist() == [False, True, False, False] and not bool(truncated.any())
+        assert bool(info["diverged"][1]) and float(reward[1]) == DIVERGENCE_PENALTY
+        assert not bool(info["is_success"][1])
+        assert all(bool(jnp.isfinite(x).all()) for x in jax.tree.leaves((obs, after, info["final_observation"], reward)))
+        for a, b in zip(jax.tree.leaves(sick), jax.tree.leaves(healthy), strict=True):
+            others = np.array([0, 2, 3])
+            np.testing.assert_array_equal(np.asarray(a)[others], np.asarray(b)[others])
+        following = step_lanes(env, params, keys, after, action)
+        assert not bool(following[3].any()) and int(following[1].time[1]) == 1
+
+
+def test_the_time_limit_truncates_and_starts_a_new_episode(made):
+    env, params = made
+    params = params.replace(max_steps_in_episode=jnp.asarray(3, jnp.int32))
+    keys = jax.random.split(jax.random.key(0), 2)
+    obs, state = reset_lanes(env, params, keys)
+    first_target = state.task.target
+    action = 0.1 * jnp.ones((2, env.num_actions), jnp.float32)
+    for time in (1, 2, 3):
+        before = state
+        obs, state, _, terminated, truncated, info = step_lanes(env, params, keys, state, action)
+        assert truncated.tolist() == [time == 3] * 2 and not bool(terminated.any())
+    raw = jax.jit(jax.vmap(env.step_env, (0, 0, 0, None)))(keys, before, action, params)
+    np.testing.assert_allclose(info["final_observation"], raw[0], rtol=1e-6, atol=1e-6)
+    assert state.time.tolist() == [0, 0]
+    assert not np.array_equal(state.task.target, first_target)
+    assert not np.allclose(obs, info["final_observation"])
+    np.testing.assert_allclose(obs, jax.vmap(env.observe, (0, 0, None, None))(keys, state, None, params), atol=1e-6)
+
+
+def test_targets_are_where_the_real_rollout_settles(made):
+    """Drive the true dynamics, more damped so that they settle, to stored actuations and measure the tip."""
+    env, params = made
+    robot = params.robot
+    damped = {name: 100 * getattr(robot.params, name) for name in ("bending_damping", "shear_damping", "axial_damping")}
+    table = {name: values[::16] for name, values in params.table.items()}
+    lanes = table["u"].shape[0]
+    params = params.replace(robot=robot.update_params(**damped), max_steps_in_episode=jnp.asarray(200, jnp.int32))
+    _, state = reset_lanes(env, params, jax.random.split(jax.random.key(0), lanes))
+
+    @jax.jit
+    def settle(state):
+        def step(state, _):
+            reach = params.rate_limit * env.control_dt
+            action = jnp.clip((table["u"] - state.command) / reach, -1, 1)
+            return jax.vmap(env.step_env, (None, 0, 0, None))(jax.random.key(0), state, action, params)[1], None
+
+        state, _ = jax.lax.scan(step, state, None, length=60)
+        q = jax.vmap(robot.split_state)(state.system.y)[0]
+        return jax.vmap(lambda q: env.model.tip_position(robot, q))(q)
+
+    miss = np.linalg.norm(np.asarray(settle(state) - table["tip"]), axis=1)
+    radius = env.task.radius * float(env.model.length(robot))
+    assert np.mean(miss < radius) >= 0.99 and np.median(miss) < 0.05 * radius
+
+
+def test_the_reward_never_falls_on_the_way_to_the_goal(made):
+    env, params = made
+    length = env.model.length(params.robot)
+    task, _ = env.task.reset(jax.random.key(0), params.table)
+    way = jnp.linspace(1, 0, 400)[:, None] * jnp.array([0.6, 0.8]) * length
+
+    def score(offset):
+        return env.task.reward(env.task.evaluate(task, task.target + offset, length)[1])
+
+    rewards = jax.vmap(score)(way)
+    assert bool(jnp.all(jnp.diff(rewards) >= 0)) and float(rewards[0]) < 0.05 and float(rewards[-1]) == pytest.approx(1)
+    slopes = jax.vmap(jax.grad(score))(way)
+    assert bool(jnp.isfinite(slopes).all())
+
+
+def test_running_away_scores_below_doing_nothing_below_the_model_based_policy(made):
+    from agents.controllers import make_model_based_policy
+
+    env, params = made
+    regulator = make_model_based_policy(env, params)
+    keys = jax.random.split(jax.random.key(3), LANES)
+
+    @jax.jit
+    def returns(sign, keys):
+        """Mean return when following the regulator (1), staying (0) or fleeing (-1)."""
+        obs, state = jax.vmap(env.reset_env, (0, None))(keys, params)
+        carry = jax.vmap(lambda _: regulator.init())(keys)
+
+        def step(carry, _):
+            obs, state, memory = carry
+            action, memory = jax.vmap(regulator)(obs, memory, keys)
+            out = jax.vmap(env.step_env, (0, 0, 0, None))(keys, state, sign * action, params)
+            return (out[0], out[1], memory), out[2]
+
+        return jax.lax.scan(step, (obs, state, carry), None, length=STEPS)[1].sum(0).mean()
+
+    away, nothing, towards = (float(returns(sign, keys)) for sign in (-1.0, 0.0, 1.0))
+    assert away < nothing < towards and towards > 0.8 * STEPS
+
+
+def test_physics_differs_by_lane_when_params_are_batched(made):
+    env, params = made
+    stiff = params.robot.params.nominal_bending_stiffness
+    scales = jnp.array([0.8, 1.0, 1.25], stiff.dtype)
+    batched = jax.vmap(
+        lambda scale: params.replace(robot=params.robot.update_params(nominal_bending_stiffness=scale * stiff))
+    )(scales)
+    key = jax.random.key(0)
+    _, state = env.reset(key, params)
+    step = jax.jit(jax.vmap(env.step_env, (None, None, None, 0)))
+    action = jnp.ones(env.num_actions).at[0].set(-1.0)
+    y = step(key, state, action, batched)[1].system.y
+    alone = jax.jit(env.step_env)(key, state, action, params)[1].system.y
+    np.testing.assert_allclose(y[1], alone, rtol=1e-4, atol=1e-5)
+    assert float(jnp.abs(y[0] - y[1]).max()) > 1e-3 and float(jnp.abs(y[2] - y[1]).max()) > 1e-3
+
+
+@every_id
+def test_gradients_of_a_return_equal_central_differences(env_id, x64):
+    """d(return over 20 steps) with respect to actions and Young-like parameters, through the rollout, under jit."""
+    env, params = soromox_envs.make(env_id)
+    env = env.with_transition_gradients()
+    key = jax.random.key(2)
+    # amplitudes that keep the limits out of play: a saturated limiter proves nothing
+    actions = 0.3 * jnp.sin(jnp.arange(20.0)[:, None] * 0.7 + jnp.arange(env.num_actions))
+    names = ("nominal_bending_stiffness", "nominal_shear_stiffness", "nominal_axial_stiffness", "bending_damping")
+    nominal = {name: getattr(params.robot.params, name) for name in names}
+    middle = int(jnp.argmin(jnp.abs(params.table["u"] - 0.5 * (params.lower + params.upper)[None]).sum(1)))
+
+    @jax.jit
+    def total(actions, scales):
+        robot = params.robot.update_params(**{name: scales[name] * nominal[name] for name in names})
+        scaled = params.replace(robot=robot)
+        _, state = env.reset_env(key, scaled)
+        start = {name: params.table[name][middle] for name in ("q", "u")}
+        y = robot.pack_state(start["q"], jnp.zeros(robot.num_velocities))
+        state = eqx.tree_at(
+            lambda s: (s.system.y, s.system.control_state, s.command), state, (y, start["u"], start["u"])
+        )
+
+        def step(state, action):
+            _, state, reward, *_ = env.step_env(key, state, action, scaled)
+            return state, reward
+
+        return jax.lax.scan(step, state, actions)[1].sum()
+
+    scales = {name: jnp.ones(()) for name in names}
+    by_action, by_scale = jax.jit(jax.grad(total, argnums=(0, 1)))(actions, scales)
+    h = 1e-5
+    for index in np.ndindex(actions.shape):
+        e = jnp.zeros_like(actions).at[index].set(h)
+        slope = (total(actions + e, scales) - total(actions - e, scales)) / (2 * h)
+        assert float(by_action[index]) == pytest.approx(float(slope), rel=1e-4, abs=1e-8)
+    assert float(jnp.mean(by_action != 0)) >= 0.9
+    for name in names:
+        up, down = ({**scales, name: 1 + sign * h * jnp.ones(())} for sign in (1, -1))
+        slope = (total(actions, up) - total(actions, down)) / (2 * h)
+        assert float(by_scale[name]) == pytest.approx(float(slope), rel=1e-4, abs=1e-8)
+        assert float(by_scale[name]) != 0
+
+
+def test_without_transition_gradients_state_and_observation_are_detached(made):
+    env, params = made
+    key = jax.random.key(0)
+    _, state = env.reset(key, params)
+
+    def outcome(action):
+        obs, after, reward, *_ = env.step_env(key, state, action, params)
+        return obs, after.system.y, reward
+
+    by_obs, by_state, by_reward = jax.jit(jax.jacrev(outcome))(0.1 * jnp.ones(env.num_actions))
+    assert not bool(jnp.any(by_obs)) and not bool(jnp.any(by_state)) and bool(jnp.any(by_reward))
+
+
+@every_id
+def test_double_precision_keeps_the_observation_single(env_id, x64):
+    env, params = soromox_envs.make(env_id)
+    obs, state = env.reset(jax.random.key(0), params)
+    obs, state, reward, *_ = jax.jit(env.step)(jax.random.key(1), state, jnp.zeros(env.num_actions), params)
+    assert obs.dtype == jnp.float32 and state.system.y.dtype == jnp.float64 and reward.dtype == jnp.float64
+
+
+@every_id
+def test_envs_are_equal_by_value_and_states_survive_pickling(env_id):
+    env, params = soromox_envs.make(env_id)
+    again, _ = soromox_envs.make(env_id)
+    assert env == again and hash(env) == hash(again)
+    assert env != soromox_envs.make(env_id, action_mode="absolute")[0]
+    key = jax.random.key(0)
+    obs, state = env.reset(key, params)
+    step = jax.jit(pickle.loads(pickle.dumps(env)).step)
+    action = jnp.full(env.num_actions, 0.2)
+    expected = step(key, state, action, params)
+    for other in (pickle.loads(pickle.dumps((state, params))), copy.deepcopy((state, params))):
+        for a, b in zip(jax.tree.leaves(step(key, other[0], action, other[1])), jax.tree.leaves(expected), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@every_id
+def test_names_units_and_limits_are_those_of_the_actuators(env_id):
+    env, params = soromox_envs.make(env_id)
+    space = env.observation_space(params)
+    assert len(env.observation_names) == len(set(env.observation_names)) == space.shape[0]
+    assert len(env.action_names) == len(env.action_units) == env.num_actions
+    np.testing.assert_allclose(env.action_limits[1], params.upper)
+    physical, _ = soromox_envs.make(env_id, action_units="physical")
+    np.testing.assert_allclose(physical.action_space(params).high, params.upper, rtol=1e-6)
+    key = jax.random.key(0)
+    _, state = env.reset(key, params)
+    wanted = 0.5 * (params.lower + params.upper)
+    assert np.allclose(jax.jit(physical.step_env)(key, state, wanted, params)[1].command, wanted)
+
+
+@every_id
+def test_actuators_obey_their_rate_limit(env_id):
+    env, params = soromox_envs.make(env_id, action_mode="absolute")
+    key = jax.random.key(0)
+    _, state = env.reset(key, params)
+    step = jax.jit(env.step_env)
+    for action in (1.0, -1.0, 1.0):
+        before = state.system.control_state
+        _, state, *_ = step(key, state, jnp.full(env.num_actions, action), params)
+        change = jnp.abs(state.system.control_state - before)
+        assert bool(jnp.all(change <= params.rate_limit * env.control_dt * (1 + 1e-5)))
+
+
+def test_a_wrong_option_is_refused_with_a_sentence():
+    with pytest.raises(ValueError, match="action_mode must be one of delta, absolute, got 'jump'"):
+        soromox_envs.make("PlanarHSA-Reach-v0", action_mode="jump")
+    with pytest.raises(ValueError, match="action_units must be one of normalized, physical, got 'rad'"):
+        soromox_envs.make("PlanarHSA-Reach-v0", action_units="rad")
+
+
+def test_hysteresis_is_an_option_of_the_robot():
+    env, params = soromox_envs.make("PlanarHSA-Reach-v0", hysteresis=True)
+    assert isinstance(env, SoftRobotEnv) and params.robot.num_auxiliary_states == 1
+    key = jax.random.key(0)
+    _, state = env.reset(key, params)
+    out = jax.jit(env.step)(key, state, jnp.ones(env.num_actions), params)
+    assert out[1].system.y.shape == (7,) and bool(jnp.isfinite(out[1].system.y).all()) and float(out[1].system.y[-1]) != 0
