@@ -179,8 +179,9 @@ class SoftRobotEnv:
         command = self._command(state, jnp.where(jnp.isfinite(action), action, 0), params)
         system = self._advance(state.system, command, params)
         healthy = sane & ~state.diverged & jnp.all(jnp.isfinite(system.y))
-        # a diverged lane keeps its last finite state; selecting before use keeps NaN out of gradients too
-        system = jax.tree.map(lambda new, old: jnp.where(healthy, new, old), system, state.system)
+        # a diverged lane keeps its last state, finite; selecting before use keeps NaN out of gradients too
+        last = jax.tree.map(lambda x: jnp.where(jnp.isfinite(x), x, 0), state.system)
+        system = jax.tree.map(lambda new, old: jnp.where(healthy, new, old), system, last)
         moved = state.replace(
             time=state.time + 1, system=system, command=jnp.where(healthy, command, state.command), diverged=~healthy
         )

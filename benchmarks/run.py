@@ -1,0 +1,33 @@
+"""``make bench``: all benchmarks, results to ``benchmarks/results/<date>-<device>.json`` and a Markdown table beside it."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from datetime import date
+from pathlib import Path
+
+import jax
+
+RESULTS = Path(__file__).parent / "results"
+PROGRAMS = {"throughput": [], "integration": ["--lanes", "16"]}
+
+
+def main() -> None:
+    """Run each program in a process of its own and collect what it measured."""
+    collected, tables = {}, []
+    for name, options in PROGRAMS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / "result.json"
+            command = [sys.executable, "-m", f"benchmarks.{name}", *options, "--json", str(target)]
+            tables.append(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+            print(tables[-1])
+            collected[name] = json.loads(target.read_text())
+    RESULTS.mkdir(exist_ok=True)
+    stem = RESULTS / f"{date.today()}-{jax.default_backend()}"
+    stem.with_suffix(".json").write_text(json.dumps(collected, indent=1) + "\n")
+    stem.with_suffix(".md").write_text("\n".join(tables))
+
+
+if __name__ == "__main__":
+    main()
