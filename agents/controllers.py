@@ -26,10 +26,10 @@ class HSARegulator(Policy):
     """Setpoint regulator of a planar HSA robot with one segment: static inversion of the target plus integral action.
 
     Inverse kinematics and inverse statics are solved together: the orientation theta of the end effector and the motor
-    angles phi for which the robot, posed by closed-form inverse kinematics at (theta, target), is in static equilibrium;
+    angles phi for which the robot, posed by closed-form inverse kinematics at (theta, target), is in equilibrium;
     Newton's method, a few steps at every control step, from the last solution. Tip errors map to motor angles through
-    the static sensitivity d phi / d target, and are integrated while saturated. The command approaches the setpoint with a
-    first-order lag, so as not to ring the lightly damped body. The model is Stoelzle, Rus and Della Santina's regulator
+    the static sensitivity d phi / d target, and are integrated while saturated. The command approaches the setpoint with
+    a first-order lag, so as not to ring the lightly damped body. The model is Stoelzle, Rus and Della Santina's regulator
     (Experimental Robotics, 2024).
 
     Attributes:
@@ -112,8 +112,8 @@ def make_model_based_policy(env: Any, params: Any, **gains: float) -> Policy:
     names = env.observation_names
     if not suits or "target_x" not in names or env.action_mode != "delta" or env.action_units_mode != "normalized":
         raise UserError(
-            f"a model-based policy exists for reaching with a one-segment, motor-driven PlanarHSA under normalized delta "
-            f"actions, not for {env.name} as configured"
+            f"a model-based policy exists for reaching with a one-segment, motor-driven PlanarHSA under normalized "
+            f"delta actions, not for {env.name} as configured"
         )
     find = partial(map, names.index)
     index = {

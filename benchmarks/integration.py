@@ -1,7 +1,7 @@
 """How large a step may be: tip error of solvers and steps against a converged integration, over whole episodes.
 
-``python -m benchmarks.integration --env PlanarHSA-Reach-v0`` drives lanes with random bang-bang actions (each input jumps
-between -1 and 1 with probability 1/2 a control step) and prints a Markdown table: largest tip error over the episode
+``python -m benchmarks.integration --env PlanarHSA-Reach-v0`` drives lanes with random bang-bang actions (each input
+jumps between -1 and 1 with probability 1/2 a control step) and prints a Markdown table: largest tip error over the episode
 and all lanes, in per cent of the robot's length, with the evaluations of the dynamics per control step. The
 converged integration refines the actuators' sampling too.
 """
@@ -103,10 +103,10 @@ def measure(env_id: str, lanes: int, seed: int = 0) -> dict:
 def markdown(result: dict) -> str:
     """The table as Markdown."""
     lines = [
-        f"{result['env']}: largest |eigenvalue| {result['fastest_rate']:.0f} /s, {result['lanes']} episodes of random bang-bang"
-        " actions",
+        f"{result['env']}: largest |eigenvalue| {result['fastest_rate']:.0f} /s, {result['lanes']} episodes of random "
+        "bang-bang actions",
         "",
-        "| solver | solver_dt (ms) | actuator_dt (ms) | evaluations a step | largest error (% of L) | median lane (% of L) |",
+        "| solver | solver_dt (ms) | actuator_dt (ms) | evaluations | largest error (% of L) | median lane (% of L) |",
         "|---|---|---|---|---|---|",
     ]
     for row in result["rows"]:

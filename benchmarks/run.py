@@ -1,4 +1,4 @@
-"""``make bench``: all benchmarks, results to ``benchmarks/results/<date>-<device>.json`` and a Markdown table beside it."""
+"""``make bench``: all benchmarks, into ``benchmarks/results/<date>-<device>.json`` and ``.md``."""
 
 import json
 import subprocess

@@ -8,7 +8,6 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -37,7 +36,8 @@ class SoftRobotEnv:
         model: the robot.
         task: the task.
         robot_options: options of the robot's constructor.
-        action_mode: ``"delta"`` moves the command by up to what the rate limit allows in an interval, ``"absolute"`` sets it.
+        action_mode: ``"delta"`` moves the command by up to what the rate limit allows in an interval,
+            ``"absolute"`` sets it.
         action_units: ``"normalized"`` actions in [-1, 1], or ``"physical"`` commands in the units of the inputs.
         transition_gradients: let gradients through the state from step to step.
     """
@@ -136,7 +136,8 @@ class SoftRobotEnv:
         """Box of the action."""
         if self.action_units_mode == "normalized":
             return Box(-1.0, 1.0, (self.num_actions,))
-        return Box(*(limit.astype(np.float32) for limit in self.action_limits), (self.num_actions,))
+        lower, upper = (limit.astype(np.float32) for limit in self.action_limits)
+        return Box(lower, upper, (self.num_actions,))
 
     def reset(self, key: Array, params: EnvParams | None = None) -> tuple[Array, EnvState]:
         """A new episode: observation and state."""

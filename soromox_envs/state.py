@@ -25,7 +25,6 @@ class EnvState(eqx.Module):
     task: Any
     diverged: Array
 
-
     def replace(self, **updates: Any) -> Self:
         """A copy with named fields replaced."""
         return type(self)(**{**vars(self), **updates})

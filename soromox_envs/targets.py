@@ -1,7 +1,7 @@
-"""Tables of reachable targets: stable static equilibria over the admissible actuation, spread evenly over the workspace.
+"""Tables of reachable targets: stable static equilibria over the admissible actuation, spread over the workspace.
 
-``python -m soromox_envs.targets PlanarHSA`` rebuilds ``soromox_envs/robots/data/PlanarHSA.npz``. A table holds ``u`` (K, m),
-``q`` (K, nq) and ``tip`` (K, space), float64, m and the units of the inputs.
+``python -m soromox_envs.targets PlanarHSA`` rebuilds ``soromox_envs/robots/data/PlanarHSA.npz``. A table holds
+``u`` (K, m), ``q`` (K, nq) and ``tip`` (K, space), float64, m and the units of the inputs.
 """
 
 import argparse
@@ -99,7 +99,7 @@ def main() -> None:
     with jax.enable_x64(True):
         table = build_table(model_of(arguments.robot))
     arguments.out.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(arguments.out / f"{arguments.robot}.npz", **table)
+    np.savez_compressed(arguments.out / f"{arguments.robot}.npz", u=table["u"], q=table["q"], tip=table["tip"])
 
 
 if __name__ == "__main__":

@@ -106,9 +106,7 @@ class Double:
         truncated = self.is_truncated(state, params)
         fresh = self.reset_env(jax.random.fold_in(key, 0), params)
         done = terminated | truncated
-        observation, state = jax.tree.map(
-            lambda a, b: jnp.where(done, a, b), fresh, (final_observation, state)
-        )
+        observation, state = jax.tree.map(lambda a, b: jnp.where(done, a, b), fresh, (final_observation, state))
         info |= {"terminated": terminated, "truncated": truncated, "final_observation": final_observation}
         return observation, state, reward, terminated, truncated, info
 

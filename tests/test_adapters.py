@@ -51,9 +51,7 @@ def test_step_returns_python_scalars(env_id):
 
 @every_id
 def test_time_limit_is_gymnasiums(env_id):
-    truncations = [
-        step[3] for step in roll(gymnasium.make(env_id, max_episode_steps=LIMIT), LIMIT, seed=SEED)[1:]
-    ]
+    truncations = [step[3] for step in roll(gymnasium.make(env_id, max_episode_steps=LIMIT), LIMIT, seed=SEED)[1:]]
     assert truncations == [False] * (LIMIT - 1) + [True]
     assert gymnasium.make(env_id, max_episode_steps=-1).unwrapped.render_mode is None
 
@@ -169,9 +167,7 @@ def test_single_env_is_the_functional_env(env_id):
         observation, state = reset(key, params)
         assert_close(face.reset(seed=SEED if episode == 0 else None)[0], observation)
         for t, action in enumerate(actions_for(face, 5)):
-            observation, state, reward, terminated, info = step(
-                jax.random.fold_in(key, t + 1), state, action, params
-            )
+            observation, state, reward, terminated, info = step(jax.random.fold_in(key, t + 1), state, action, params)
             o, r, term, _, i = face.step(action)
             assert_close((o, r, term), (observation, reward, terminated))
             assert_close(i["reward_terms"], info["reward_terms"])
@@ -182,9 +178,7 @@ def test_single_env_is_the_functional_env(env_id):
 def test_lanes_are_single_envs_through_auto_reset(env_id):
     native = vector_env(env_id)
     sync = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make(env_id, max_episode_steps=LIMIT)] * 3)
-    for a, b in zip(
-        roll(native, 2 * LIMIT + 3, seed=SEED), roll(sync, 2 * LIMIT + 3, seed=SEED), strict=True
-    ):
+    for a, b in zip(roll(native, 2 * LIMIT + 3, seed=SEED), roll(sync, 2 * LIMIT + 3, seed=SEED), strict=True):
         for x, y in zip(a[:-1], b[:-1], strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-6)
         for name in ("distance", "is_success", "diverged"):
@@ -198,9 +192,7 @@ def test_lanes_are_single_envs_through_auto_reset(env_id):
 def test_make_vec_offers_gymnasiums_own_vectorisation(env_id):
     envs = gymnasium.make_vec(env_id, num_envs=3, vectorization_mode="sync")
     assert isinstance(envs, gymnasium.vector.SyncVectorEnv)
-    assert_close(
-        roll(envs, 2, seed=SEED)[-1][0], roll(gymnasium.make_vec(env_id, num_envs=3), 2, seed=SEED)[-1][0]
-    )
+    assert_close(roll(envs, 2, seed=SEED)[-1][0], roll(gymnasium.make_vec(env_id, num_envs=3), 2, seed=SEED)[-1][0])
 
 
 # Compilation

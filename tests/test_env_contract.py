@@ -20,7 +20,7 @@ every_id = pytest.mark.parametrize("env_id", IDS)
 
 @partial(jax.jit, static_argnums=0)
 def play(env, params, key, actions):
-    """Observations, rewards, terminations and infos (steps, lanes) of ``step_env`` under given actions, and the last state."""
+    """First observations, last state, and what ``step_env`` returned (steps, lanes) under given actions."""
     keys = jax.random.split(key, actions.shape[1])
     obs, state = jax.vmap(env.reset_env, (0, None))(keys, params)
 
@@ -118,7 +118,9 @@ def test_a_diverged_lane_ends_and_harms_nobody(made):
         assert terminated.tolist() == [False, True, False, False] and not bool(truncated.any())
         assert bool(info["diverged"][1]) and float(reward[1]) == DIVERGENCE_PENALTY
         assert not bool(info["is_success"][1])
-        assert all(bool(jnp.isfinite(x).all()) for x in jax.tree.leaves((obs, after, info["final_observation"], reward)))
+        assert all(
+            bool(jnp.isfinite(x).all()) for x in jax.tree.leaves((obs, after, info["final_observation"], reward))
+        )
         for a, b in zip(jax.tree.leaves(sick), jax.tree.leaves(healthy), strict=True):
             others = np.array([0, 2, 3])
             np.testing.assert_array_equal(np.asarray(a)[others], np.asarray(b)[others])
@@ -306,8 +308,8 @@ def test_envs_are_equal_by_value_and_states_survive_pickling(env_id):
     obs, state = reset_lanes(env, params, keys)
     action = jnp.full((4, env.num_actions), 0.2)
     expected = step_lanes(env, params, keys, state, action)
-    for state, params in (pickle.loads(pickle.dumps((state, params))), copy.deepcopy((state, params))):
-        again = step_lanes(copied, params, keys, state, action)
+    for same_state, same_params in (pickle.loads(pickle.dumps((state, params))), copy.deepcopy((state, params))):
+        again = step_lanes(copied, same_params, keys, same_state, action)
         for a, b in zip(jax.tree.leaves(again), jax.tree.leaves(expected), strict=True):
             np.testing.assert_array_equal(a, b)
 
@@ -353,4 +355,6 @@ def test_hysteresis_is_an_option_of_the_robot():
     key = jax.random.key(0)
     _, state = env.reset(key, params)
     out = jax.jit(env.step)(key, state, jnp.ones(env.num_actions), params)
-    assert out[1].system.y.shape == (7,) and bool(jnp.isfinite(out[1].system.y).all()) and float(out[1].system.y[-1]) != 0
+    assert (
+        out[1].system.y.shape == (7,) and bool(jnp.isfinite(out[1].system.y).all()) and float(out[1].system.y[-1]) != 0
+    )

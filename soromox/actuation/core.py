@@ -120,7 +120,7 @@ class PassiveElement(eqx.Module):
     damping: Array
     rest: Array
 
-    def with_params(self, params: "PassiveElement") -> Self:
+    def with_params(self, params: "PassiveElement") -> "PassiveElement":
         """Another element of the same kind."""
         if jax.tree.structure(params) != jax.tree.structure(self):
             raise TypeError("a passive element can only be replaced by one of the same structure")

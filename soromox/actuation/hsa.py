@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from soromox.actuation.core import EffortModel, Transmission
-from soromox.core import Chain
+from soromox.core import Chain, rods
 
 
 class RodTransmission(Transmission):
@@ -27,11 +27,11 @@ class RodTransmission(Transmission):
         return jnp.eye(3, dtype=self.offset.dtype)[None, None] + self.offset[..., None, None] * shift[None, None]
 
     def coordinates(self, chain: Chain, q: Array) -> Array:
-        xi = chain.segments.strain(chain.scatter(q))
+        xi = rods(chain).strain(chain.scatter(q))
         return jnp.einsum("nrij,nj->nri", self.rod_maps(), xi).reshape(-1)
 
     def matrix(self, chain: Chain, q: Array) -> Array:
-        per_segment = jnp.einsum("nrij,njk->nkri", self.rod_maps(), chain.segments.basis)
+        per_segment = jnp.einsum("nrij,njk->nkri", self.rod_maps(), rods(chain).basis)
         n, k, r, _ = per_segment.shape
         spread = jnp.einsum("nkri,nm->nkmri", per_segment, jnp.eye(n, dtype=q.dtype))
         return chain.gather(spread.reshape(n, k, n * r * 3))

@@ -7,9 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.core import Tracer
 
 from soromox.actuation.core import Actuator, ActuatorMetadata, Transmission
-from soromox.core import Chain
+from soromox.core import Chain, rods
 from soromox.lie import Group
 from soromox.utils.checks import as_float
 
@@ -41,7 +42,7 @@ class ThreadlikeTransmission(Transmission):
         return self._evaluate(chain, q)[1]
 
     def _evaluate(self, chain: Chain, q: Array) -> tuple[Array, Array]:
-        field = chain.segments.strain_field(chain.scatter(q))
+        field = rods(chain).strain_field(chain.scatter(q))
         s = field.s + chain.segment_ends[:-1][:, None]
         index = np.arange(chain.num_segments)
         spans = np.array([(index >= a) & (index <= b) for a, b in zip(self.start, self.end, strict=True)])
@@ -116,6 +117,6 @@ def _in_section(name: str, x: Array) -> Array:
         raise ValueError(f"{name} must have shape (m, 3), (m, 2) or, for planar robots, (m, 1), got {x.shape}")
     if x.shape[1] < 3:
         return x
-    if not isinstance(x, jax.core.Tracer) and np.any(np.asarray(x[:, 0]) != 0):
+    if not isinstance(x, Tracer) and np.any(np.asarray(x[:, 0]) != 0):
         raise ValueError(f"{name} must lie in the cross section: its x component must be 0, got {x[:, 0].tolist()}")
     return x[:, 1:]

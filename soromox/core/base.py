@@ -10,7 +10,7 @@ from soromox.lie import se3, so3
 
 
 class BaseMotion(NamedTuple):
-    """Pose ``g``, body twist ``eta`` (d,), its velocity-dependent acceleration ``bias`` (d,), Jacobian ``J`` (d, nv)."""
+    """Pose ``g``, body twist ``eta`` (d,), velocity-dependent acceleration ``bias`` (d,), Jacobian ``J`` (d, nv)."""
 
     g: Array
     eta: Array

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from soromox.core.segments import Segments
+from soromox.core.segments import ConstantStrain, Segments
 from soromox.lie import Group
 
 
@@ -102,3 +102,14 @@ class Chain(eqx.Module):
             missing = 1 - np.bincount(np.array(self.active, int), minlength=n * k)
         missing = jnp.asarray(missing.reshape(n, k), dtype)
         return missing if self.armature is None else missing + self.scatter(self.armature)
+
+
+def rods(chain: Chain) -> ConstantStrain:
+    """The segments of a chain of deformable rods.
+
+    Raises:
+        ValueError: a chain of another kind, which has no strain.
+    """
+    if not isinstance(chain.segments, ConstantStrain):
+        raise ValueError(f"only rods have strains, but this robot is a chain of {type(chain.segments).__name__}")
+    return chain.segments

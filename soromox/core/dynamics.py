@@ -1,7 +1,7 @@
 """Dynamics of a chain, written once for SE(2) and SE(3).
 
-A segment is "a joint with a flexible body": with the twist ``eta`` of its base and its own rates ``v`` a point moves with
-``X eta + S v``, so all its inertial points fold into one composite inertia on ``[eta, v]``. What remains is a
+A segment is "a joint with a flexible body": with the twist ``eta`` of its base and its own rates ``v`` a point moves
+with ``X eta + S v``, so all its inertial points fold into one composite inertia on ``[eta, v]``. What remains is a
 recursion of d x d matrices over the segments. References: Featherstone, Rigid Body Dynamics Algorithms, 2008
 (Newton-Euler, articulated bodies); Echeandia and Wensing, 2021 (Christoffel-consistent C); Pustina, Della Santina and
 De Luca, arXiv 2402.07037, and Mathew et al., arXiv 2411.04546 (the recursion for soft segments).
@@ -132,8 +132,9 @@ def coriolis_matrix(chain: Chain, q: Array, v: Array) -> Array:
         return J_new, X @ J_dot + S_dot @ E - G.ad(S @ rates) @ (X @ J)
 
     def segment(carry, x):
+        J, J_dot = carry
         X, S, S_dot, E, rates, inertia = x
-        J, J_dot = jax.vmap(point, (None, None, 0, 0, 0, None, None))(*carry, X, S, S_dot, E, rates)
+        J, J_dot = jax.vmap(point, (None, None, 0, 0, 0, None, None))(J, J_dot, X, S, S_dot, E, rates)
         C = jax.vmap(lambda J, J_dot, inertia: _coriolis(G, inertia, J, J_dot, J @ v))(J, J_dot, inertia)
         return (J[-1], J_dot[-1]), C.sum(0)
 

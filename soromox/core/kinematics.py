@@ -34,7 +34,7 @@ def point_poses(chain: Chain, q: Array) -> Array:
 
 
 def locate(chain: Chain, s: Array) -> tuple[Array, Array]:
-    """Segment that holds arc length ``s`` and the arc length within it; a node belongs to the segment that ends there."""
+    """Segment that holds arc length ``s``, and the arc length within it; a node belongs to the segment it ends."""
     ends = chain.segment_ends
     index = jnp.clip(jnp.searchsorted(ends[1:], s, side="left"), 0, chain.num_segments - 1)
     return index, s - ends[index]

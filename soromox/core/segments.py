@@ -5,7 +5,7 @@ material points lie relative to its own base, and how they move with its own coo
 """
 
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -17,7 +17,7 @@ from soromox.lie import Group, se2, se3
 
 def group_of(planar: bool) -> Group:
     """The group of rigid motions of the plane or of space."""
-    return se2 if planar else se3
+    return cast(Group, se2 if planar else se3)
 
 
 class Point(NamedTuple):

@@ -53,8 +53,8 @@ class RK4(_FixedStep):
 class SemiImplicitEuler(_FixedStep):
     """Kick-drift Euler for a state ``y = [q, v, auxiliary]``: one evaluation a step, first order.
 
-    ``v+ = v + h v_dot(q, v)``, then ``q+ = retract(q, h v+)``; unlike ``diffrax.SemiImplicitEuler`` the acceleration may
-    depend on the velocity, and floating bases stay on their manifold. Auxiliary, control and environment states
+    ``v+ = v + h v_dot(q, v)``, then ``q+ = retract(q, h v+)``; unlike ``diffrax.SemiImplicitEuler`` the acceleration
+    may depend on the velocity, and floating bases stay on their manifold. Auxiliary, control and environment states
     take a forward Euler step.
 
     Attributes:

@@ -49,7 +49,7 @@ class ChainRobot(SoftRobot):
         base: Array | None,
         floating: bool,
     ) -> None:
-        """Set the fields; ``actuators=None`` is identity actuation, ``()`` none at all; ``base`` wins over the params."""
+        """Set the fields; ``actuators=None`` is identity actuation, ``()`` none; a ``base`` wins over the params."""
         self.params = params if base is None else params.replace(base_pose=base)
         self.structure = structure
         self.floating = bool(floating)

@@ -144,7 +144,7 @@ class ConfigurationSpace(DynamicalSystem):
         return _over_leading(rate, q, v)
 
     def retract_configuration(self, q: Array, delta_v: Array) -> Array:
-        """Configuration reached along a velocity-space increment: exp from the left on the quaternion, sums elsewhere."""
+        """Configuration reached along a velocity increment: exp from the left on the quaternion, sums elsewhere."""
         if not self.floating_base or self.is_planar:
             return q + delta_v
 

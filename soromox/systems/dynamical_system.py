@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from diffrax import AbstractSolver, AbstractStepSizeController, ConstantStepSize
 from jax import Array, lax
+from jax.core import Tracer
 
 from soromox.simulation.paths import adaptive, fixed_grid, substeps
 from soromox.systems.state import SystemState
@@ -374,7 +375,7 @@ def _default_solver(solver: AbstractSolver | None) -> AbstractSolver:
 
 
 def _is_traced(x: Any) -> bool:
-    return isinstance(x, jax.core.Tracer)
+    return isinstance(x, Tracer)
 
 
 def _needed(widths: np.ndarray, solver_dt: Any) -> int:

@@ -1,6 +1,6 @@
 """The public interface of every soft robot."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -29,8 +29,8 @@ def check_backend(backend: ExecutionBackend | None) -> None:
 class SoftRobot(ConfigurationSpace):
     """A soft robot: ``M(q) qdd + C(q, qd) qd + G(q) + tau_el(q) + D(q) qd = A(q) e(u) + tau_ext``.
 
-    Public methods dispatch to protected hooks and carry analytic derivative rules; a subclass provides the hooks (or the
-    public methods) it has, the others follow by automatic differentiation. Poses are ``[theta, x, y]`` or 4x4;
+    Public methods dispatch to protected hooks and carry analytic derivative rules; a subclass provides the hooks (or
+    the public methods) it has, the others follow by automatic differentiation. Poses are ``[theta, x, y]`` or 4x4;
     Jacobians have rows ``[w, v]`` in world axes, the linear ones being the velocity of the material point, and one
     column per generalised velocity.
     """
@@ -116,6 +116,10 @@ class SoftRobot(ConfigurationSpace):
         return jax.jvp(lambda q: self._jacobian_bodyframe(q, s), (q,), (rate,))
 
     locals().update(variants())
+
+    if TYPE_CHECKING:  # type checkers do not see the table
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def _forward_kinematics(self, q: Array, s: Array) -> Array:
         raise NotImplementedError(f"{type(self).__name__} must define _forward_kinematics(q, s)")

@@ -5,10 +5,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax.core import Tracer
 
 
-def as_float(x: Any) -> Array | None:
+def as_float(x: Any) -> Any:
     """A floating-point array of the default precision for numbers and lists; floating arrays keep their dtype."""
     if x is None or not isinstance(x, int | float | list | tuple | np.ndarray | np.generic | jax.Array):
         return x
@@ -25,7 +25,7 @@ def require_shape(name: str, x: Any, shape: tuple[int, ...]) -> None:
 
 def concrete(x: Any) -> np.ndarray | None:
     """The value of ``x``, or None inside a transformation."""
-    return None if isinstance(x, jax.core.Tracer) or x is None else np.asarray(x)
+    return None if isinstance(x, Tracer) or x is None else np.asarray(x)
 
 
 def require_finite(name: str, x: Any) -> None:

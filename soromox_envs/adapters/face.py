@@ -64,9 +64,7 @@ class FunctionalFace:
 
     def _can_render(self) -> bool:
         if self.render_mode is None:
-            gymnasium.logger.warn(
-                f'{self.functional.name} cannot render: pass render_mode="rgb_array" to make.'
-            )
+            gymnasium.logger.warn(f'{self.functional.name} cannot render: pass render_mode="rgb_array" to make.')
         return self.render_mode is not None
 
     def _expected(self, shape: tuple[int, ...] | None) -> str:
@@ -91,9 +89,7 @@ class FunctionalFace:
             if bad.any():
                 where = tuple(int(i) for i in np.argwhere(bad)[0])
                 value = np.asarray(action)[where]
-                raise ValueError(
-                    f"{expected}, got {value} at index {where[0] if len(where) == 1 else where}."
-                )
+                raise ValueError(f"{expected}, got {value} at index {where[0] if len(where) == 1 else where}.")
         return array
 
 

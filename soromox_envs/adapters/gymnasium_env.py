@@ -31,9 +31,7 @@ class GymnasiumEnv(FunctionalFace, gymnasium.Env[np.ndarray, np.ndarray]):
 
     metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 20}
 
-    def __init__(
-        self, env_id: str, render_mode: str | None = None, params: PyTree | None = None, **options: Any
-    ):
+    def __init__(self, env_id: str, render_mode: str | None = None, params: PyTree | None = None, **options: Any):
         self._build(env_id, render_mode, params, options)
         self.observation_space = self.functional.observation_space(self.params).to_gymnasium()
         self.action_space = self.functional.action_space(self.params).to_gymnasium()
@@ -57,9 +55,7 @@ class GymnasiumEnv(FunctionalFace, gymnasium.Env[np.ndarray, np.ndarray]):
         if self.state is None:
             raise gymnasium.error.ResetNeeded(f"{self.functional.name} needs a reset before its first step.")
         action = self._checked_action(action, self.action_space.shape)
-        self.state, packed = step_single(
-            self.functional, self.params, self._seed, self._episode, self.state, action
-        )
+        self.state, packed = step_single(self.functional, self.params, self._seed, self._episode, self.state, action)
         observation, reward, terminated, info = unpack(packed)
         return observation, reward.item(), terminated.item(), False, to_python(info)
 

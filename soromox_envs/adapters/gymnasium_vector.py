@@ -69,9 +69,7 @@ class GymnasiumVectorEnv(FunctionalFace, VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.lanes: Lane | None = None
-        self._done: np.ndarray = np.zeros(
-            self.num_envs, bool
-        )  # of the last step; stays False with output="jax"
+        self._done: np.ndarray = np.zeros(self.num_envs, bool)  # of the last step; stays False with output="jax"
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -100,9 +98,7 @@ class GymnasiumVectorEnv(FunctionalFace, VectorEnv[Any, Any, Any]):
                 f'Lanes {ended} have ended: reset them with options={{"reset_mask": mask}} before a step.'
             )
         actions = self._batch_of_actions(actions)
-        self.lanes, transition = step_lanes(
-            self.functional, self._mode, self._numpy, self.params, self.lanes, actions
-        )
+        self.lanes, transition = step_lanes(self.functional, self._mode, self._numpy, self.params, self.lanes, actions)
         return self._numpy_step(unpack(transition)) if self._numpy else self._jax_step(transition)
 
     def render(self) -> tuple[np.ndarray, ...] | None:
@@ -127,9 +123,7 @@ class GymnasiumVectorEnv(FunctionalFace, VectorEnv[Any, Any, Any]):
         infos = _masked(t.info, t.valid)
         if self._mode is AutoresetMode.SAME_STEP:
             ended: Any = t.terminated | t.truncated
-            infos.update(
-                final_obs=t.final_observation, _final_obs=ended, final_info=t.info, _final_info=ended
-            )
+            infos.update(final_obs=t.final_observation, _final_obs=ended, final_info=t.info, _final_info=ended)
         return t.observation, t.reward, t.terminated, t.truncated, infos
 
     def _batch_of_actions(self, actions: Any) -> Any:
@@ -147,8 +141,7 @@ class GymnasiumVectorEnv(FunctionalFace, VectorEnv[Any, Any, Any]):
         mask = np.array(options["reset_mask"])
         if mask.shape != (self.num_envs,) or mask.dtype != bool:
             raise ValueError(
-                f"reset_mask must be a bool array of shape ({self.num_envs},), "
-                f"got {mask.dtype} of shape {mask.shape}."
+                f"reset_mask must be a bool array of shape ({self.num_envs},), got {mask.dtype} of shape {mask.shape}."
             )
         return mask
 
@@ -157,9 +150,7 @@ class GymnasiumVectorEnv(FunctionalFace, VectorEnv[Any, Any, Any]):
             seed = draw_seed(self.np_random)
         if isinstance(seed, Sequence | np.ndarray):
             if len(seed) != self.num_envs:
-                raise ValueError(
-                    f"A list of seeds needs one for each of {self.num_envs} lanes, got {len(seed)}."
-                )
+                raise ValueError(f"A list of seeds needs one for each of {self.num_envs} lanes, got {len(seed)}.")
             lanes = [draw_seed(self.np_random) if s is None else int(s) for s in seed]
         else:
             lanes = [int(seed) + i for i in range(self.num_envs)]

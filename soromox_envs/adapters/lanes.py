@@ -52,9 +52,7 @@ def episode_key(seed: UInt32[Array, ""], episode: Int[Array, ""]) -> Array:
     return jax.random.fold_in(jax.random.key(seed), episode)
 
 
-def _begin(
-    env: Any, params: PyTree, seed: UInt32[Array, ""], episode: Int[Array, ""]
-) -> tuple[PyTree, PyTree]:
+def _begin(env: Any, params: PyTree, seed: UInt32[Array, ""], episode: Int[Array, ""]) -> tuple[PyTree, PyTree]:
     return env.reset_env(episode_key(seed, episode), params)
 
 
@@ -92,9 +90,7 @@ def _restart(
 def _step_lane(
     env: Any, mode: AutoresetMode, params: PyTree, lane: Lane, action: Float[Array, " actions"]
 ) -> tuple[Lane, Transition]:
-    observation, state, reward, terminated, info = _advance(
-        env, params, lane.seed, lane.episode, lane.state, action
-    )
+    observation, state, reward, terminated, info = _advance(env, params, lane.seed, lane.episode, lane.state, action)
     truncated = env.is_truncated(state, params)
     final_observation, valid = observation, jnp.ones((), bool)
     if mode is AutoresetMode.NEXT_STEP:
@@ -138,9 +134,7 @@ def _step_batch(
     actions: Float[Array, "lanes actions"],
 ) -> tuple[Lane, Transition | Packed]:
     """All lanes one step on; the transition is packed for a host that wants NumPy arrays."""
-    lanes, transition = jax.vmap(lambda lane, action: _step_lane(env, mode, params, lane, action))(
-        lanes, actions
-    )
+    lanes, transition = jax.vmap(lambda lane, action: _step_lane(env, mode, params, lane, action))(lanes, actions)
     return lanes, pack(transition) if packed else transition
 
 

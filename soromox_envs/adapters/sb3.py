@@ -70,9 +70,7 @@ class SB3VecEnv(VecEnv):
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
         chosen = set(self._get_indices(indices))
         if len(chosen) != self.num_envs:
-            raise ValueError(
-                f"The lanes share one object: set {attr_name} for all {self.num_envs}, not {len(chosen)}."
-            )
+            raise ValueError(f"The lanes share one object: set {attr_name} for all {self.num_envs}, not {len(chosen)}.")
         setattr(self.envs, attr_name, value)
 
     def env_method(
@@ -81,9 +79,7 @@ class SB3VecEnv(VecEnv):
         method = getattr(self.envs.functional, method_name)
         return [method(*method_args, **method_kwargs) for _ in self._get_indices(indices)]
 
-    def env_is_wrapped(
-        self, wrapper_class: type[gymnasium.Wrapper], indices: VecEnvIndices = None
-    ) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper], indices: VecEnvIndices = None) -> list[bool]:
         return [False for _ in self._get_indices(indices)]
 
 

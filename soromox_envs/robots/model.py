@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from diffrax import AbstractSolver, Bosh3, Heun, Tsit5
@@ -41,8 +42,8 @@ class RobotModel:
 
     key: str
     build: Callable[..., SoftRobot]
-    length: Callable[[SoftRobot], Array]
-    tip_pose: Callable[[SoftRobot, Array], Array]
+    length: Callable[[Any], Array]
+    tip_pose: Callable[[Any, Array], Array]
     rate_limit: float
     lag: float
     solver: str

@@ -37,8 +37,8 @@ class Terms(NamedTuple):
 class Reach:
     """A target drawn from the robot's table of equilibria, a start settled under another random actuation.
 
-    Reward: the mean of ``near`` (heavy-tailed, margin a quarter of the length) and ``precise`` (Gaussian, 1 within a quarter of
-    the success radius, 0.1 at five radii). Success: the tip within the radius for ``hold_steps`` steps in a row.
+    Reward: the mean of ``near`` (heavy-tailed, margin a quarter of the length) and ``precise`` (Gaussian, 1 within a
+    quarter of the success radius, 0.1 at five radii). Success: the tip within the radius for ``hold_steps`` steps in a row.
 
     Attributes:
         radius: success radius over the robot's length.
@@ -70,7 +70,7 @@ class Reach:
 
     def reward(self, terms: Terms) -> Array:
         """Mean of the terms."""
-        return sum(terms.reward_terms.values()) / len(terms.reward_terms)
+        return jnp.mean(jnp.stack(list(terms.reward_terms.values())))
 
     def observe(self, state: ReachState, tip: Array, origin: Array, length: Array) -> Array:
         """Target and target - tip, over the length."""

@@ -4,11 +4,13 @@ from typing import Any, Self
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from soromox.core import sections
 from soromox.utils.checks import (
     as_float,
+    concrete,
     field_list,
     require_finite,
     require_positive,
@@ -58,9 +60,9 @@ class IsotropicMaterialParams(eqx.Module):
         require_positive("young_modulus", self.young_modulus)
         require_positive("shear_modulus", self.shear_modulus)
         require_positive("material_damping_coefficient", self.material_damping_coefficient, allow_zero=True)
-        if self.poisson_ratio is not None:
-            require_positive("1 + poisson_ratio", 1 + self.poisson_ratio)
-            require_positive("0.5 - poisson_ratio", 0.5 - self.poisson_ratio, allow_zero=True)
+        ratio = concrete(self.poisson_ratio)
+        if ratio is not None and not np.all((ratio > -1) & (ratio <= 0.5)):
+            raise ValueError(f"poisson_ratio must lie in (-1, 0.5], got {ratio.tolist()}")
 
     def resolve(self, num_links: int) -> tuple[Array, Array, Array]:
         """``(E, G, eta)``, each (num_links,)."""

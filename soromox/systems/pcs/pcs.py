@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 
 from soromox.actuation import Actuator, PassiveElement
-from soromox.core import Chain, ConstantStrain, sections
+from soromox.core import Chain, ConstantStrain, rods, sections
 from soromox.core.base import pose_from_coordinates
 from soromox.systems.chain_robot import ChainRobot
 from soromox.systems.params import BaseSoftRobotParams
@@ -187,9 +187,8 @@ class _PCS(ChainRobot):
         rows = jnp.ones((n, d), length.dtype)
         if self.structure.scale_rotational_basis_by_length:
             rows = rows.at[:, : self.group.angular].set(1 / length[:, None])
-        columns = np.ones(n * d) if self._active() is None else np.zeros(n * d)
-        if self._active() is not None:
-            columns[list(self._active())] = 1
+        active = self._active()
+        columns = np.ones(n * d) if active is None else np.isin(np.arange(n * d), active)
         columns = jnp.asarray(columns.reshape(n, 1, d), length.dtype)
         return rows[..., None] * jnp.eye(d, dtype=length.dtype)[None] * columns
 
@@ -242,7 +241,7 @@ class _PCS(ChainRobot):
     @property
     def xi_ref(self) -> Array:
         """Reference strain (num_strains,), segment-major."""
-        return self.assemble().segments.reference.reshape(-1)
+        return rods(self.assemble()).reference.reshape(-1)
 
     def strain(self, q: Array) -> Array:
         """Strain (num_strains,), segment-major, in the material frame."""
@@ -251,12 +250,13 @@ class _PCS(ChainRobot):
     def integration_kinematics(self, q: Array, qd: Array) -> tuple[Array, Array, Array]:
         """Homogeneous poses, body Jacobians and their rates at the quadrature points, leading axes (n, num points)."""
         chain = self.assemble()
-        field = chain.segments.strain_field(chain.scatter(chain.internal(q)))
+        field = rods(chain).strain_field(chain.scatter(chain.internal(q)))
         s = field.s + chain.segment_ends[:-1, None]
         J, J_dot = self.jacobian_and_time_derivative_bodyframe_abscissa_batched(q, qd, s.reshape(-1))
         poses = self.forward_kinematics_abscissa_batched(q, s.reshape(-1))
         g = jax.vmap(self.group.matrix)(poses)
-        return tuple(x.reshape(s.shape + x.shape[1:]) for x in (g, J, J_dot))
+        g, J, J_dot = (x.reshape(s.shape + x.shape[1:]) for x in (g, J, J_dot))
+        return g, J, J_dot
 
     def cross_section_geometry(self, q: Array, s: Array) -> tuple[Array, Array]:
         """``(kind, dimensions)`` of the section at ``s`` for renderers: kind 0 is a disc of radius dimensions[0], m."""

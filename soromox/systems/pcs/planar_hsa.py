@@ -18,7 +18,6 @@ from soromox.systems.pcs.hsa_params import PlanarHSAParams, PlanarHSAStructure, 
 from soromox.systems.pcs.pcs import PlanarPCS, gauss_legendre
 from soromox.utils.checks import concrete, require_shape
 
-
 PARAMETER_ATTRIBUTES = (
     "rod_offset",
     "platform_dimension",
@@ -60,7 +59,13 @@ class PlanarHSA(PlanarPCS):
         base_pose: Array | None = None,
         floating_base: bool = False,
     ):
-        super().__init__(params, structure, actuators=(), base_pose=base_pose, floating_base=floating_base)
+        super().__init__(  # pyright: ignore
+            params,
+            structure,
+            actuators=(),
+            base_pose=base_pose,
+            floating_base=floating_base,  # pyright: ignore
+        )
         if self.structure.consider_hysteresis and params.hysteresis_basis is None:
             raise ValueError("consider_hysteresis needs hysteresis_basis and the Bouc-Wen parameters in params")
 

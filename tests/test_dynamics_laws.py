@@ -1,0 +1,158 @@
+"""Laws of motion, over the zoo of robots."""
+
+from functools import cache
+
+import flat_oracle
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+import zoo
+from soromox.core import dynamics
+
+
+def terms(robot, q, qd, z, u, tau) -> dict[str, Array]:
+    """Everything the laws speak of, at one state, so that a robot compiles once."""
+    M, convective, G = robot.dynamics_terms(q, qd)
+    y = robot.pack_state(q, qd, z)
+    acceleration = robot.forward_dynamics(0.0, y, (u, tau))[robot.num_coordinates :][: robot.num_velocities]
+    elastic = robot.elastic_force(q)
+    restoring = elastic
+    if robot.num_auxiliary_states:
+        alpha = robot.hysteresis_alpha
+        restoring = alpha * elastic + (1 - alpha) * robot.hysteresis_force(q, z)
+    D, A = robot.damping_matrix(q), robot.actuation_matrix(q)
+
+    def functions(delta):
+        """What the laws differentiate, along the velocities, floating bases included."""
+        x = robot.retract_configuration(q, delta)
+        energies = robot._kinetic_energy(x, qd), robot._gravitational_energy(x), robot._elastic_energy(x)
+        return *energies, robot.actuator_coordinates(x), robot.inertia_matrix(x)
+
+    slopes = jax.jacfwd(functions)(jnp.zeros_like(qd))
+    return dict(
+        v=qd,
+        M=M,
+        M_slope=slopes[4],
+        C=robot.coriolis_matrix(q, qd),
+        convective=convective,
+        G=G,
+        kinetic_slope=slopes[0],
+        gravity_slope=slopes[1],
+        elastic=elastic,
+        elastic_slope=slopes[2],
+        actuator_slope=slopes[3],
+        A=A,
+        D=D,
+        restoring=restoring,
+        force=A @ robot.actuator_efforts(q, u, qd) + tau - D @ qd - restoring,
+        acceleration=acceleration,
+        required=dynamics.inverse_dynamics(robot.assemble(), q, qd, acceleration),
+        kinetic=robot._kinetic_energy(q, qd),
+    )
+
+
+@cache
+def evaluate(name: str, dtype: str = "float64") -> dict[str, np.ndarray]:
+    """``terms`` at every sample of a robot, as NumPy arrays with the samples in front."""
+    with jax.enable_x64(dtype == "float64"):
+        robot = zoo.build(name, dtype)
+        states = zoo.samples(robot)
+        values = zoo.compiled(jax.vmap(terms, in_axes=(None, 0, 0, 0, 0, 0)))(robot, *states)
+        return {k: np.asarray(v) for k, v in values.items()}
+
+
+def close(a, b, tolerance=1e-11, scale=None):
+    """Equal to the tolerance relative to the largest entry (or to ``scale``)."""
+    a, b = np.broadcast_arrays(a, b)
+    size = np.abs(b).max(initial=0.0) if scale is None else scale
+    np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * max(size, np.finfo(float).tiny))
+
+
+def along(matrices, vectors):
+    """One matrix-vector product a sample."""
+    return np.einsum("n...j,nj->n...", matrices, vectors)
+
+
+@zoo.over()
+def test_mass_matrix_is_symmetric_positive_definite_and_gives_the_kinetic_energy(name):
+    e = evaluate(name)
+    v = e["v"]
+    close(e["M"], np.swapaxes(e["M"], 1, 2))
+    size = np.sqrt(np.einsum("nii->ni", e["M"]))
+    assert np.linalg.eigvalsh(e["M"] / size[:, :, None] / size[:, None]).min() > 1e-12
+    close(0.5 * np.einsum("ni,nij,nj->n", v, e["M"], v), e["kinetic"])
+
+
+@zoo.over()
+def test_coriolis_matrix_is_christoffels(name):
+    e = evaluate(name)
+    v = e["v"]
+    excess = along(e["M_slope"], v) - 2 * e["C"]
+    close(excess + np.swapaxes(excess, 1, 2), 0, scale=np.abs(e["C"]).max())
+    close(along(e["C"], v), e["convective"])
+    robot = zoo.build(name)
+    if robot.is_planar or not robot.floating_base:  # world angular velocities in space are no coordinate rates
+        dM = e["M_slope"]
+        christoffel = 0.5 * (dM + np.swapaxes(dM, 2, 3) - np.moveaxis(dM, 3, 1))
+        close(np.einsum("nijk,nk->nij", christoffel, v), e["C"])
+        close(along(along(dM, v), v) - e["kinetic_slope"], e["convective"])
+
+
+@zoo.over()
+def test_conservative_forces_are_energy_gradients(name):
+    e = evaluate(name)
+    close(e["G"], e["gravity_slope"])
+    close(e["elastic"], e["elastic_slope"])
+
+
+@zoo.over()
+def test_actuation_is_conjugate_to_its_coordinates(name):
+    e = evaluate(name)
+    close(np.swapaxes(e["actuator_slope"], 1, 2), e["A"])
+
+
+@zoo.over()
+def test_damping_dissipates(name):
+    D = evaluate(name)["D"]
+    close(D, np.swapaxes(D, 1, 2))
+    assert np.linalg.eigvalsh(D).min() >= -1e-12 * np.abs(D).max()
+
+
+@zoo.over()
+def test_articulated_bodies_equal_the_dense_solve_and_newton_euler_inverts_them(name):
+    e = evaluate(name)
+    dense = np.linalg.solve(e["M"], (e["force"] - e["convective"] - e["G"])[..., None])[..., 0]
+    close(e["acceleration"], dense, 1e-10)
+    close(e["required"], e["force"])
+
+
+@zoo.over()
+def test_power_balance(name):
+    """The energy changes by what the actuators and external forces give and the dampers take."""
+    e = evaluate(name)
+    v = e["v"]
+    gain = e["kinetic_slope"] + along(e["M"], e["acceleration"]) + e["gravity_slope"] + e["restoring"]
+    supplied = e["force"] + e["restoring"]  # the force of the equation of motion less the restoring one
+    close(np.sum(gain * v, 1), np.sum(supplied * v, 1), scale=np.abs(gain * v).max())
+
+
+@zoo.over()
+def test_recursion_equals_the_flat_sums(name):
+    robot, e = zoo.build(name), evaluate(name)
+    with jax.enable_x64(True):
+        states = zoo.samples(robot)
+        for i in range(states.q.shape[0]):
+            M, C, G = flat_oracle.dynamics(robot, np.asarray(states.q[i]), np.asarray(states.qd[i]))
+            close(e["M"][i], M)
+            close(e["C"][i], C)
+            close(e["G"][i], G)
+
+
+@zoo.over(zoo.FEW)
+def test_single_precision_is_close_to_double(name):
+    double, single = evaluate(name), evaluate(name, "float32")
+    for key, value in single.items():
+        assert value.dtype == np.float32
+        close(value, double[key], 1e-3)
