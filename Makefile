@@ -10,6 +10,9 @@ ARGS ?=
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --prefer-binary -q -c constraints.txt -e
 REQUIREMENTS := pyproject.toml constraints.txt
+export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
+export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0.2
+
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 
 .PHONY: help train train-seeds test test-slow test-all lint format bench clean

@@ -25,12 +25,12 @@ class RegulatorState(NamedTuple):
 class HSARegulator(Policy):
     """Setpoint regulator of a planar HSA robot with one segment: static inversion of the target plus integral action.
 
-    Inverse kinematics and inverse statics are solved together: the orientation theta of the end effector and the motor
-    angles phi for which the robot, posed by closed-form inverse kinematics at (theta, target), is in equilibrium;
-    Newton's method, a few steps at every control step, from the last solution. Tip errors map to motor angles through
-    the static sensitivity d phi / d target, and are integrated while saturated. The command approaches the setpoint with
-    a first-order lag, so as not to ring the lightly damped body. The model is Stoelzle, Rus and Della Santina's regulator
-    (Experimental Robotics, 2024).
+    Inverse kinematics and inverse statics are solved together: the orientation theta of the end effector and the
+    motor angles phi for which the robot, posed by closed-form inverse kinematics at (theta, target), is in
+    equilibrium; Newton's method, a few steps at every control step, from the last solution. Tip errors map to motor
+    angles through the static sensitivity d phi / d target, and are integrated while saturated. The command approaches
+    the setpoint with a first-order lag, so as not to ring the lightly damped body. The model is Stoelzle, Rus and
+    Della Santina's regulator (Experimental Robotics, 2024).
 
     Attributes:
         robot: the model.

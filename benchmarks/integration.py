@@ -1,8 +1,8 @@
 """How large a step may be: tip error of solvers and steps against a converged integration, over whole episodes.
 
 ``python -m benchmarks.integration --env PlanarHSA-Reach-v0`` drives lanes with random bang-bang actions (each input
-jumps between -1 and 1 with probability 1/2 a control step) and prints a Markdown table: largest tip error over the episode
-and all lanes, in per cent of the robot's length, with the evaluations of the dynamics per control step. The
+jumps between -1 and 1 with probability 1/2 a control step) and prints a Markdown table: largest tip error over the
+episode and all lanes, in per cent of the robot's length, with the evaluations of the dynamics per control step. The
 converged integration refines the actuators' sampling too.
 """
 

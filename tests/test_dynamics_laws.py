@@ -6,10 +6,13 @@ import flat_oracle
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax import Array
 
 import zoo
+from soromox.actuation import tendons
 from soromox.core import dynamics
+from soromox.systems import PCS, PlanarPCS
 
 
 def terms(robot, q, qd, z, u, tau) -> dict[str, Array]:
@@ -142,17 +145,94 @@ def test_power_balance(name):
 def test_recursion_equals_the_flat_sums(name):
     robot, e = zoo.build(name), evaluate(name)
     with jax.enable_x64(True):
-        states = zoo.samples(robot)
+        states, cells = zoo.samples(robot), flat_oracle.cells(robot)
         for i in range(states.q.shape[0]):
-            M, C, G = flat_oracle.dynamics(robot, np.asarray(states.q[i]), np.asarray(states.qd[i]))
+            M, C, G = flat_oracle.dynamics(robot, cells, np.asarray(states.q[i]), np.asarray(states.qd[i]))
             close(e["M"][i], M)
             close(e["C"][i], C)
             close(e["G"][i], G)
 
 
+def essentials(robot, q, qd, z, u, tau) -> dict[str, Array]:
+    """The results that users see, at one state."""
+    y = robot.pack_state(q, qd, z)
+    return dict(
+        M=robot.inertia_matrix(q),
+        C=robot.coriolis_matrix(q, qd),
+        kinetic=robot.kinetic_energy(q, qd),
+        acceleration=robot.forward_dynamics(0.0, y, (u, tau))[q.size : q.size + qd.size],
+    )
+
+
 @zoo.over(zoo.FEW)
 def test_single_precision_is_close_to_double(name):
-    double, single = evaluate(name), evaluate(name, "float32")
+    double, single = evaluate(name), {}
+    robot = zoo.build(name, "float32")
+    single = zoo.compiled(jax.vmap(essentials, in_axes=(None, 0, 0, 0, 0, 0)))(robot, *zoo.samples(robot))
     for key, value in single.items():
-        assert value.dtype == np.float32
-        close(value, double[key], 1e-3)
+        assert value.dtype == jnp.float32
+        close(np.asarray(value), double[key], 1e-3)
+
+
+@zoo.over(zoo.FEW)
+def test_one_state_alone_gives_what_the_batch_gives(name, x64):
+    batch = evaluate(name)
+    robot = zoo.build(name)
+    states = zoo.samples(robot)
+    alone = zoo.compiled(essentials)
+    for i in range(states.q.shape[0]):
+        for key, value in alone(robot, *(x[i] for x in states)).items():
+            close(np.asarray(value), batch[key][i], 1e-10)
+
+
+@zoo.over(("planar_pcs_2_scaled_tendons",))
+def test_compiled_equals_eager(name, x64):
+    robot = zoo.build(name)
+    state = (x[0] for x in zoo.samples(robot))
+    for key, value in essentials(robot, *state).items():
+        close(np.asarray(value), evaluate(name)[key][0], 1e-10)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_planar_pcs_is_spatial_pcs_in_the_plane(scaled, x64):
+    """Bending about z, stretch and shear along y of a spatial rod in the x-y plane are the planar rod."""
+    plane = [2, 3, 4, 8, 9, 10]
+    selector = "".join("1" if i in plane else "0" for i in range(12))
+    flat, spatial = zoo.pcs(True, 2, scaled=scaled, tendon=True), zoo.pcs(False, 2, selector=selector, scaled=scaled)
+    lift = dict(gravity=[3.0, -9.81, 0.0], base_pose=[0, 0, 0, 1.0, 0.1, 0.2, 0.0])
+    flat = flat.update_params(gravity=[3.0, -9.81], base_pose=[0.0, 0.1, 0.2])
+    reference = jnp.zeros((2, 6)).at[:, jnp.array([2, 3, 4])].set(flat.params.link.reference_strain)
+    spatial = spatial.update_params(**lift).update_link_params(reference_strain=reference)
+    line = flat.actuators[0].transmission
+    threads = tendons(
+        jnp.pad(line.intercept, ((0, 0), (0, 1))),
+        slope=jnp.pad(line.slope, ((0, 0), (0, 1))),
+        num_segments=2,
+        start=line.start,
+        end=line.end,
+    )
+    spatial = PCS(spatial.params, spatial.structure, actuators=threads)
+    flat = PlanarPCS(flat.params, flat.structure, actuators=flat.actuators)
+    states = zoo.samples(flat)
+
+    def evaluate(robot, q, qd, z, u, tau):
+        s = jnp.linspace(0.0, robot.length, 4)
+        return essentials(robot, q, qd, z, u, tau) | dict(
+            bias=robot.dynamics_terms(q, qd)[1:],
+            elastic=robot.elastic_force(q),
+            damping=robot.damping_matrix(q),
+            actuation=robot.actuation_matrix(q),
+            coordinates=robot.actuator_coordinates(q),
+            energy=robot.potential_energy(q),
+            pose=jax.vmap(robot.group.matrix)(robot.forward_kinematics_abscissa_batched(q, s)),
+            jacobian=robot.jacobian_abscissa_batched(q, s),
+        )
+
+    batched = zoo.compiled(jax.vmap(evaluate, in_axes=(None, 0, 0, 0, 0, 0)))
+    planar, full = batched(flat, *states), batched(spatial, *states)
+    rows = jnp.array([0, 1, 3])
+    full["pose"] = full["pose"][:, :, rows[:, None], rows]
+    full["jacobian"] = full["jacobian"][:, :, jnp.array([2, 3, 4])]
+    for key in planar:
+        for a, b in zip(jax.tree.leaves(planar[key]), jax.tree.leaves(full[key]), strict=True):
+            close(np.asarray(a), np.asarray(b), 1e-10)

@@ -38,7 +38,8 @@ class Reach:
     """A target drawn from the robot's table of equilibria, a start settled under another random actuation.
 
     Reward: the mean of ``near`` (heavy-tailed, margin a quarter of the length) and ``precise`` (Gaussian, 1 within a
-    quarter of the success radius, 0.1 at five radii). Success: the tip within the radius for ``hold_steps`` steps in a row.
+    quarter of the success radius, 0.1 at five radii). Success: the tip within the radius for ``hold_steps`` steps in
+    a row.
 
     Attributes:
         radius: success radius over the robot's length.

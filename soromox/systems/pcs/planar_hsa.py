@@ -59,13 +59,8 @@ class PlanarHSA(PlanarPCS):
         base_pose: Array | None = None,
         floating_base: bool = False,
     ):
-        super().__init__(  # pyright: ignore
-            params,
-            structure,
-            actuators=(),
-            base_pose=base_pose,
-            floating_base=floating_base,  # pyright: ignore
-        )
+        options = {"actuators": (), "base_pose": base_pose, "floating_base": floating_base}
+        super().__init__(params, structure, **options)
         if self.structure.consider_hysteresis and params.hysteresis_basis is None:
             raise ValueError("consider_hysteresis needs hysteresis_basis and the Bouc-Wen parameters in params")
 
