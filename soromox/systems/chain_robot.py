@@ -28,6 +28,7 @@ class ChainRobot(SoftRobot):
         actuators: installed actuators, in the order of the inputs.
         passive_elements: installed springs and dampers.
         floating: whether the base moves.
+        eps: the tolerance that the constructor was given; the series behind the tangent operators need none.
     """
 
     params: Any
@@ -35,6 +36,7 @@ class ChainRobot(SoftRobot):
     actuators: tuple[Actuator, ...]
     passive_elements: tuple[PassiveElement, ...]
     floating: bool = eqx.field(static=True)
+    eps: float | None = eqx.field(static=True)
 
     @abstractmethod
     def assemble(self) -> Chain:
@@ -48,11 +50,13 @@ class ChainRobot(SoftRobot):
         passive_elements: PassiveElement | tuple[PassiveElement, ...] | None,
         base: Array | None,
         floating: bool,
+        eps: float | None = None,
     ) -> None:
         """Set the fields; ``actuators=None`` is identity actuation, ``()`` none; a ``base`` wins over the params."""
         self.params = params if base is None else params.replace(base_pose=base)
         self.structure = structure
         self.floating = bool(floating)
+        self.eps = None if eps is None else float(eps)
         self.passive_elements = _as_tuple(passive_elements, PassiveElement, "passive_elements")
         if actuators is None:
             self.actuators = (identity(self.num_internal_dofs),)
@@ -102,6 +106,12 @@ class ChainRobot(SoftRobot):
     def L_cum(self) -> Array:
         """Arc lengths (n + 1,) at which segments begin and end, m."""
         return self.assemble().segment_ends
+
+    @property
+    def tangent_eps(self) -> Array:
+        """Smallest angle that tangent operators tell from zero: ``eps``, or the precision of the parameters."""
+        dtype = self.segment_length.dtype
+        return jnp.asarray(jnp.finfo(dtype).eps if self.eps is None else self.eps, dtype)
 
     @property
     def base_transform(self) -> Array:

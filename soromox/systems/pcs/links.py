@@ -1,6 +1,6 @@
 """Continuum links: what a rod is made of, and the canonical arrays that the models compute with."""
 
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -66,9 +66,8 @@ class IsotropicMaterialParams(eqx.Module):
 
     def resolve(self, num_links: int) -> tuple[Array, Array, Array]:
         """``(E, G, eta)``, each (num_links,)."""
-        shear = self.shear_modulus
-        if shear is None:
-            shear = self.young_modulus / (2 * (1 + self.poisson_ratio))
+        ratio = self.poisson_ratio
+        shear = cast(Array, self.shear_modulus) if ratio is None else self.young_modulus / (2 * (1 + ratio))
         damping = self.material_damping_coefficient
         damping = jnp.zeros_like(self.young_modulus) if damping is None else damping
         names = ("young_modulus", "shear_modulus", "material_damping_coefficient")

@@ -155,6 +155,7 @@ class _PCS(ChainRobot):
         passive_elements: PassiveElement | tuple[PassiveElement, ...] | None = (),
         base_pose: Array | None = None,
         floating_base: bool = False,
+        eps: float | None = None,
     ):
         structure = self.structure_type() if structure is None else structure
         for value, kind, name in (
@@ -164,7 +165,7 @@ class _PCS(ChainRobot):
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be {kind.__name__}, got {type(value).__name__}")
         self.params, self.structure = params, structure
-        self._install(params, structure, actuators, passive_elements, base_pose, floating_base)
+        self._install(params, structure, actuators, passive_elements, base_pose, floating_base, eps)
 
     @property
     def num_dofs(self) -> int:

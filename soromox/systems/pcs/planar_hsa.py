@@ -58,8 +58,9 @@ class PlanarHSA(PlanarPCS):
         *,
         base_pose: Array | None = None,
         floating_base: bool = False,
+        eps: float | None = None,
     ):
-        options = {"actuators": (), "base_pose": base_pose, "floating_base": floating_base}
+        options = {"actuators": (), "base_pose": base_pose, "floating_base": floating_base, "eps": eps}
         super().__init__(params, structure, **options)
         if self.structure.consider_hysteresis and params.hysteresis_basis is None:
             raise ValueError("consider_hysteresis needs hysteresis_basis and the Bouc-Wen parameters in params")
