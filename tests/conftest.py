@@ -56,3 +56,11 @@ def x64() -> Iterator[None]:
     """The test runs in double precision: arrays made inside it default to float64."""
     with jax.enable_x64(True):
         yield
+
+
+@pytest.fixture
+def quick_compile() -> Iterator[None]:
+    """Compile with few optimisations: half the time where a test computes little."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)

@@ -174,7 +174,7 @@ class DynamicalSystem(eqx.Module):
         scan_steps = _scan_steps(save_dt, solver_dt, stepsize_controller)
         return _discrete_rollout(
             self,
-            initial_state,
+            _with_traceable_time(initial_state),
             controller,
             tau_ext,
             environment_model,
@@ -214,7 +214,7 @@ class DynamicalSystem(eqx.Module):
         dtype = state.y.dtype
         return _continuous_rollout(
             self,
-            state,
+            _with_traceable_time(state),
             controller,
             tau_ext,
             environment_model,
@@ -347,6 +347,11 @@ class _Free(eqx.Module):
 
     y: Array
     environment_state: Any
+
+
+def _with_traceable_time(state: SystemState) -> SystemState:
+    """The start time as an array of the state's precision, so that no program is compiled for its value."""
+    return state.replace(t=jnp.asarray(state.t, state.y.dtype))
 
 
 def _others(x: _Integrated) -> tuple[Any, Any]:

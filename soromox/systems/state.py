@@ -4,9 +4,17 @@ from typing import Any, Self
 
 import equinox as eqx
 import jax
+import numpy as np
 from jax import Array
 
 from soromox.utils.checks import as_float
+
+
+def _as_time(t: Any) -> Any:
+    """Numbers stay concrete, also while tracing: a rollout derives its number of steps from them."""
+    return (
+        np.asarray(t, jax.dtypes.canonicalize_dtype(float)) if isinstance(t, int | float | np.number | np.ndarray) else as_float(t)
+    )
 
 
 class SystemState(eqx.Module):
@@ -20,7 +28,7 @@ class SystemState(eqx.Module):
         environment_state: internal state of an environment model, any pytree.
     """
 
-    t: Array = eqx.field(converter=as_float)
+    t: Array = eqx.field(converter=_as_time)
     y: Array = eqx.field(converter=as_float)
     u: Array | None = eqx.field(default=None, converter=as_float)
     control_state: Any = None
