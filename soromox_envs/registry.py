@@ -19,7 +19,7 @@ _GYMNASIUM_ENV = "soromox_envs.adapters.gymnasium_env:GymnasiumEnv"
 _GYMNASIUM_VECTOR_ENV = "soromox_envs.adapters.gymnasium_vector:GymnasiumVectorEnv"
 
 # robot, task, version, max_episode_steps, reward_threshold (undiscounted return of an episode)
-_TABLE = (("PlanarHSA", "Reach", 0, 100, 75.0),)
+_TABLE = (("PlanarHSA", "Reach", 0, 100, 90.0),)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from soromox.utils.checks import as_float
 
 def _as_time(t: Any) -> Any:
     """Numbers stay concrete, also while tracing: a rollout derives its number of steps from them."""
-    return (
-        np.asarray(t, jax.dtypes.canonicalize_dtype(float)) if isinstance(t, int | float | np.number | np.ndarray) else as_float(t)
-    )
+    if isinstance(t, int | float | np.number | np.ndarray):
+        return np.asarray(t, jax.dtypes.canonicalize_dtype(float))
+    return as_float(t)
 
 
 class SystemState(eqx.Module):
