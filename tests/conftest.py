@@ -58,9 +58,9 @@ def x64() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def quick_compile() -> Iterator[None]:
-    """Compile with few optimisations: half the time where a test computes little."""
-    jax.config.update("jax_disable_most_optimizations", True)
+@pytest.fixture(autouse=True)
+def _quick_compile(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Compile with few optimisations, in about half the time, unless a test marked `optimised` computes much."""
+    jax.config.update("jax_disable_most_optimizations", request.node.get_closest_marker("optimised") is None)
     yield
     jax.config.update("jax_disable_most_optimizations", False)

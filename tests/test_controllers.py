@@ -10,6 +10,8 @@ from agents.controllers import make_model_based_policy
 from agents.errors import UserError
 from soromox_envs.targets import residual
 
+pytestmark = pytest.mark.optimised
+
 
 def test_static_inversion_finds_the_actuation_of_every_target():
     env, params = soromox_envs.make("PlanarHSA-Reach-v0")

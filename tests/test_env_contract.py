@@ -15,7 +15,6 @@ from soromox_envs.env import DIVERGENCE_PENALTY, OBSERVATION_BOUND, SoftRobotEnv
 
 LANES, STEPS = 32, 100
 IDS = [id for id in soromox_envs.registered() if not id.startswith("Double")]
-pytestmark = pytest.mark.usefixtures("quick_compile")
 every_id = pytest.mark.parametrize("env_id", IDS)
 
 

@@ -43,8 +43,6 @@ TIP_TOLERANCE = {"planar_hsa_fpu_hysteresis": 5e-6}
 DEFAULT = ("planar_pcs_2seg_tendon", "planar_pcs_2seg_floating", "pcs_2seg_tendon4", "planar_hsa_fpu_hysteresis")
 DEFAULT_ROLLOUTS = ("planar_pcs_2seg_tendon", "planar_hsa_fpu_hysteresis")
 
-pytestmark = pytest.mark.usefixtures("quick_compile")
-
 
 def cases(default: tuple[str, ...]) -> pytest.MarkDecorator:
     """All files, those outside the default suite marked slow."""

@@ -234,6 +234,8 @@ from dataclasses import replace
 from doubles import PointReach
 from test_ppo import SMALL
 from agents.ppo import make_train
+
+pytestmark = pytest.mark.optimised
 env = PointReach()
 config = replace(SMALL, total_steps=60_000, num_lanes=64, learning_rate=2e-3, num_devices=2)
 state, metrics = make_train(env, env.default_params, config)(jax.random.key(0))

@@ -10,7 +10,7 @@ import pytest
 from soromox.simulation import RK4, SemiImplicitEuler
 from soromox.systems import PlanarPCS, PlanarPCSParams, SystemState
 
-pytestmark = pytest.mark.usefixtures("quick_compile", "x64")
+pytestmark = pytest.mark.usefixtures("x64")
 
 
 @pytest.fixture(scope="module")

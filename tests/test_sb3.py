@@ -16,6 +16,8 @@ from stable_baselines3.common.env_checker import check_env  # noqa: E402
 from stable_baselines3.common.evaluation import evaluate_policy  # noqa: E402
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize  # noqa: E402
 
+pytestmark = pytest.mark.optimised
+
 
 def sb3_env(env_id: str, **options):
     return soromox_envs.make_sb3_vec_env(env_id, 3, seed=7, max_episode_steps=LIMIT, **options)

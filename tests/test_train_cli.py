@@ -22,6 +22,8 @@ from agents.ppo import Agent, PPOConfig
 from agents.stats import interquartile_mean, stratified_bootstrap
 from agents.train import TrainConfig, train
 
+pytestmark = pytest.mark.optimised
+
 ROOT = Path(__file__).resolve().parent.parent
 ENV_ID = "PointReach-v0"
 TINY = {

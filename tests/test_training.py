@@ -11,6 +11,8 @@ from agents.policy import PPOPolicy
 from agents.ppo import PPOConfig, make_train
 from agents.rollout import evaluate_policy
 
+pytestmark = pytest.mark.optimised
+
 
 @pytest.mark.slow
 def test_a_third_of_the_training_reaches_half_of_the_targets():
