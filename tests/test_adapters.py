@@ -26,6 +26,8 @@ from gymnasium.vector import AutoresetMode
 import soromox_envs
 from soromox_envs.adapters import lanes
 
+pytestmark = pytest.mark.optimised  # rounding as users have it
+
 
 @every_id
 def test_gymnasium_check_env_has_nothing_to_say(env_id):

@@ -8,6 +8,8 @@ from gymnax import wrappers
 
 import soromox_envs
 
+pytestmark = pytest.mark.optimised  # rounding as users have it
+
 soromox_envs.register_gymnax()
 
 

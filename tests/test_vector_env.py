@@ -18,6 +18,8 @@ from adapter_checks import (
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import vector as vector_wrappers
 
+pytestmark = pytest.mark.optimised  # rounding as users have it
+
 # Auto-reset
 
 
