@@ -3,6 +3,7 @@
 import gymnax
 import jax
 import numpy as np
+import pytest
 from adapter_checks import every_id
 from gymnax import wrappers
 
