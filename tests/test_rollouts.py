@@ -1,4 +1,4 @@
-"""Rollouts: the grid, the two ways through time, orders of convergence, chaining, control and environment states."""
+"""Rollouts in time: closed forms on an oscillator, and the laws of energy and order on robots."""
 
 import diffrax
 import equinox as eqx
@@ -6,215 +6,419 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import Array
 
+import zoo
 from soromox.simulation import RK4, SemiImplicitEuler
-from soromox.systems import PlanarPCS, PlanarPCSParams, SystemState
+from soromox.systems import DynamicalSystem, SystemState
 
-pytestmark = pytest.mark.usefixtures("x64")
+OMEGA = 3.0
 
 
-@pytest.fixture(scope="module")
-def robot():
-    with jax.enable_x64(True):
-        params = PlanarPCSParams(
-            length=[0.1],
-            radius=[0.02],
-            density=[1070.0],
-            young_modulus=[2e3],
-            shear_modulus=[1e3],
-            material_damping_coefficient=[3.0],
+class Oscillator(DynamicalSystem):
+    """A unit mass on a spring: ``q'' = u + tau_ext - stiffness q``, y = [q, v]."""
+
+    stiffness: Array
+
+    @property
+    def num_dofs(self) -> int:
+        return 1
+
+    @property
+    def num_actuators(self) -> int:
+        return 1
+
+    def forward_dynamics(self, t, y, actuation_args=None):
+        force = sum(actuation_args)
+        return jnp.concatenate([y[1:], force - self.stiffness * y[:1]])
+
+
+def exact(t, q0=0.5, v0=-1.0, force=0.0):
+    """Position of the oscillator under a constant force."""
+    rest = force / OMEGA**2
+    return rest + (q0 - rest) * np.cos(OMEGA * t) + v0 / OMEGA * np.sin(OMEGA * t)
+
+
+@pytest.fixture
+def spring(x64) -> Oscillator:
+    return Oscillator(jnp.array(OMEGA**2))
+
+
+@pytest.fixture
+def start(x64) -> SystemState:
+    return SystemState(0.0, [0.5, -1.0])
+
+
+FINE = dict(solver=RK4(), solver_dt=2e-3)
+
+
+def no_control(state):
+    return jnp.zeros(1, state.y.dtype), None
+
+
+def all_three(system, start, controller=no_control, t1=1.0, **options):
+    """The same motion through the three rollouts; the sampled one samples a thousand times."""
+    open_loop = system.rollout_to(start, t1=t1, save_dt=0.25, **FINE, **options)
+    closed = system.rollout_closed_loop_to(start, controller, t1=t1, save_dt=0.25, **FINE, **options)
+    duration = t1 - float(start.t)
+    sampled = system.rollout_discrete_closed_loop_to(
+        start, controller, duration=duration, control_dt=0.25, save_dt=0.25, **FINE, **options
+    )
+    return open_loop, closed, sampled
+
+
+def test_the_three_rollouts_are_the_closed_form(spring, start):
+    for path in all_three(spring, start):
+        np.testing.assert_allclose(path.t, np.linspace(0, 1, 5), atol=1e-12)
+        np.testing.assert_allclose(path.y[:, 0], exact(path.t), atol=1e-9)
+        np.testing.assert_array_equal(path.u, np.zeros((5, 1)))
+        assert path.control_state is None and path.environment_state is None
+
+
+def test_actuation_external_force_and_feedforward_add(spring, start):
+    """``initial_state.u`` or the argument ``u``, which wins, the controller's output and ``tau_ext``."""
+    start = start.replace(u=[2.0])
+
+    def push(state):
+        assert state.u.shape == (1,)
+        return jnp.array([0.5]), None
+
+    open_loop, closed, sampled = all_three(spring, start, push, tau_ext=jnp.array([1.0]))
+    np.testing.assert_allclose(open_loop.y[:, 0], exact(open_loop.t, force=3.0), atol=1e-9)
+    for path in (closed, sampled):
+        np.testing.assert_allclose(path.y[:, 0], exact(path.t, force=3.5), atol=1e-9)
+        np.testing.assert_allclose(path.u, 2.5)
+    wins = spring.rollout_to(start, u=jnp.array([4.0]), t1=1.0, save_dt=0.25, **FINE)
+    np.testing.assert_allclose(wins.y[:, 0], exact(wins.t, force=4.0), atol=1e-9)
+    np.testing.assert_allclose(wins.u, 4.0)
+
+
+def test_control_state_is_integrated(spring, start):
+    """A controller with the state c' = 1, u = c: exact in continuous time, forward Euler at the sampling instants."""
+
+    def ramp(state):
+        return state.control_state["c"], {"c": jnp.ones(1)}
+
+    start = start.replace(control_state={"c": jnp.zeros(1)})
+    closed = spring.rollout_closed_loop_to(start, ramp, t1=1.0, save_dt=0.25, **FINE)
+    np.testing.assert_allclose(closed.control_state["c"][:, 0], closed.t, atol=1e-12)
+    np.testing.assert_allclose(closed.u, closed.control_state["c"], atol=1e-12)
+    sampled = spring.rollout_discrete_closed_loop_to(start, ramp, duration=1.0, control_dt=0.25, save_dt=0.125, **FINE)
+    held = np.repeat([0, 0.25, 0.5, 0.75], 2)
+    np.testing.assert_allclose(sampled.control_state["c"][:, 0], [*held, 1.0], atol=1e-12)
+    np.testing.assert_allclose(sampled.u[:, 0], [*held, 0.75], atol=1e-12)
+    q, v = 0.5, -1.0
+    for i, u in enumerate((0, 0.25, 0.5, 0.75)):
+        q, v = exact(0.25, q, v, u), -OMEGA * (q - u / OMEGA**2) * np.sin(OMEGA / 4) + v * np.cos(OMEGA / 4)
+        np.testing.assert_allclose(sampled.y[2 * i + 2], [q, v], atol=1e-9)
+
+
+def test_environment_model_pushes_and_integrates_its_state(spring, start):
+    """A second spring at the far end of a damper: compared with the coupled linear system."""
+
+    def damper(state):
+        gap = state.environment_state - state.y[:1]
+        return gap, -2.0 * gap
+
+    q0, e0 = 0.5, 0.3
+    A = np.array([[0, 1, 0], [-(OMEGA**2) - 1, 0, 1], [2, 0, -2.0]])
+    values, vectors = np.linalg.eig(A)
+    weights = np.linalg.solve(vectors, np.array([q0, -1.0, e0]))
+    for path in all_three(spring, start.replace(environment_state=jnp.array([e0])), environment_model=damper):
+        expected = np.real(vectors @ (weights[:, None] * np.exp(values[:, None] * np.asarray(path.t))))
+        np.testing.assert_allclose(path.y[:, 0], expected[0], atol=1e-9)
+        np.testing.assert_allclose(path.environment_state[:, 0], expected[2], atol=1e-9)
+
+
+def test_save_grids(spring, start):
+    late = start.replace(t=0.5)
+    path = spring.rollout_to(late, t1=1.2, save_dt=0.25, **FINE)
+    np.testing.assert_allclose(path.t, [0.5, 0.75, 1.0, 1.2], atol=1e-12)
+    np.testing.assert_allclose(path.y[:, 0], exact(path.t - 0.5), atol=1e-9)
+    ts = [0.1, 0.1001, 0.35, 0.9]
+    chosen = spring.rollout_to(start, t1=1.0, save_dt=0.25, save_ts=ts, **FINE)
+    np.testing.assert_allclose(chosen.t, ts, atol=1e-12)
+    np.testing.assert_allclose(chosen.y[:, 0], exact(chosen.t), atol=1e-6)  # linear between the steps of RK4
+    np.testing.assert_array_equal(chosen[1].y, chosen.y[1])
+    sampled = spring.rollout_discrete_closed_loop_to(
+        late, no_control, duration=0.3, control_dt=0.1, save_dt=0.05, **FINE
+    )
+    np.testing.assert_allclose(sampled.t, 0.5 + 0.05 * np.arange(7), atol=1e-12)
+    np.testing.assert_allclose(sampled.y[:, 0], exact(sampled.t - 0.5), atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", [RK4(), diffrax.Tsit5(), diffrax.Euler()], ids=repr)
+def test_the_scan_is_diffraxs_constant_step(solver, spring, start):
+    """A concrete ``solver_dt`` scans; a traced one goes through diffeqsolve, with the same steps."""
+    options = dict(t1=0.5, save_ts=[0.0, 0.25, 0.5], solver=solver)
+    scanned = spring.rollout_to(start, solver_dt=1 / 64, **options)
+    solved = jax.jit(lambda h: spring.rollout_to(start, solver_dt=h, **options))(1 / 64)
+    np.testing.assert_allclose(scanned.y, solved.y, atol=1e-12)
+    constant = diffrax.ConstantStepSize()
+    again = spring.rollout_to(start, solver_dt=1 / 64, stepsize_controller=constant, **options)
+    np.testing.assert_array_equal(scanned.y, again.y)
+    sample = dict(duration=0.5, control_dt=0.25, save_dt=0.25, solver=solver)
+    discrete = spring.rollout_discrete_closed_loop_to(start, no_control, solver_dt=1 / 64, **sample)
+    np.testing.assert_allclose(discrete.y, scanned.y, atol=1e-12)
+    traced = jax.jit(lambda h: spring.rollout_discrete_closed_loop_to(start, no_control, solver_dt=h, **sample))(1 / 64)
+    np.testing.assert_allclose(traced.y, scanned.y, atol=1e-12)
+
+
+def test_an_adaptive_controller_meets_its_tolerance(spring, start):
+    tight = diffrax.PIDController(rtol=1e-9, atol=1e-11)
+    options = dict(solver=diffrax.Tsit5(), solver_dt=1e-3, stepsize_controller=tight)
+    for path in (
+        spring.rollout_to(start, t1=1.0, save_dt=0.25, **options),
+        spring.rollout_closed_loop_to(start, no_control, t1=1.0, save_dt=0.25, **options),
+        spring.rollout_discrete_closed_loop_to(
+            start, no_control, duration=1.0, control_dt=0.5, save_dt=0.25, **options
+        ),
+    ):
+        np.testing.assert_allclose(path.y[:, 0], exact(path.t), atol=1e-6)
+
+
+def test_failure_of_the_adaptive_path_is_nan(spring, start):
+    tight = diffrax.PIDController(rtol=1e-10, atol=1e-12)
+    path = spring.rollout_to(start, t1=1.0, save_dt=0.5, stepsize_controller=tight, max_steps=3)
+    assert np.isnan(path.y[-1]).all()
+    sampled = spring.rollout_discrete_closed_loop_to(
+        start, no_control, duration=1.0, control_dt=0.5, save_dt=0.5, stepsize_controller=tight, max_steps=3
+    )
+    assert np.isnan(sampled.y[-1]).all()
+
+
+class HardSpring(Oscillator):
+    """A spring so hard that Newton's method fails at the step of the test."""
+
+    def forward_dynamics(self, t, y, actuation_args=None):
+        return jnp.concatenate([y[1:], -1e3 * y[:1] ** 3])
+
+
+def test_failure_of_an_implicit_step_is_nan(start):
+    solver = diffrax.Kvaerno3(root_finder=diffrax.VeryChord(rtol=1e-8, atol=1e-10))
+    path = HardSpring(jnp.array(1.0)).rollout_to(start, t1=1.0, save_dt=0.5, solver_dt=0.1, solver=solver)
+    assert np.isnan(path.y[1:]).all()
+
+
+def test_two_chained_rollouts_are_one_twice_as_long(spring, start):
+    """Time, control state and environment state continue, the held actuation is not counted twice."""
+
+    def controller(state):
+        return jnp.sin(5 * state.t)[None] + state.control_state - state.y[:1], jnp.cos(state.t)[None]
+
+    def friction(state):
+        return -0.3 * state.y[1:], state.y[1:] ** 2
+
+    options = dict(environment_model=friction, control_dt=0.1, save_dt=0.05, solver=RK4(), solver_dt=0.01)
+    start = start.replace(u=[0.7], control_state=jnp.array([0.1]), environment_state=jnp.zeros(1))
+    whole = spring.rollout_discrete_closed_loop_to(start, controller, duration=1.0, **options)
+    first = spring.rollout_discrete_closed_loop_to(start, controller, duration=0.5, **options)
+    second = spring.rollout_discrete_closed_loop_to(first[-1].replace(u=start.u), controller, duration=0.5, **options)
+    for full, tail in zip(jax.tree.leaves(whole), jax.tree.leaves(second), strict=True):
+        np.testing.assert_allclose(full[10:], tail, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (dict(save_dt=None), "save_dt or save_ts"),
+        (dict(t1=0.0), "t1 must lie after"),
+        (dict(save_dt=-0.1), "save_dt"),
+        (dict(solver_dt=0.0), "solver_dt must be positive"),
+        (dict(save_ts=[0.5, 0.2]), "increasing"),
+        (dict(save_ts=[0.5, 2.0]), "within"),
+    ],
+)
+def test_impossible_times_are_refused(arguments, words, spring, start):
+    with pytest.raises(ValueError, match=words):
+        spring.rollout_to(start, **(dict(t1=1.0, solver_dt=0.01, save_dt=0.1) | arguments))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (dict(duration=1.05), r"duration must be an integer multiple of control_dt, got 1.05"),
+        (dict(save_dt=0.03), r"control_dt must be an integer multiple of save_dt"),
+        (dict(save_dt=0.2), r"integer multiple"),
+        (dict(control_dt=-0.1), r"positive"),
+    ],
+)
+def test_sampling_periods_must_fit(arguments, words, spring, start):
+    with pytest.raises(ValueError, match=words):
+        spring.rollout_discrete_closed_loop_to(
+            start, no_control, **(dict(duration=1.0, control_dt=0.1, save_dt=0.1) | arguments)
         )
-        return PlanarPCS(params)
+    # within 1e-6 of a multiple is one
+    near = dict(duration=1.0 + 5e-7, control_dt=0.1, save_dt=0.1, solver_dt=0.1)
+    assert spring.rollout_discrete_closed_loop_to(start, no_control, **near).t.shape == (11,)
 
 
-def start(robot, **fields) -> SystemState:
-    y = jnp.zeros(robot.state_size).at[0].set(5.0).at[4].set(0.3)
-    return SystemState(0.0, y, **fields)
+@pytest.mark.parametrize("name", ["t1", "save_dt"])
+def test_traced_times_need_save_ts(name, spring, start):
+    def rollout(value, **more):
+        return spring.rollout_to(start, **({"t1": 1.0, "save_dt": 0.5, "solver_dt": 0.01} | {name: value} | more)).y
+
+    with pytest.raises(ValueError, match=f"{name} is traced.*save_ts"):
+        jax.jit(rollout)(1.0)
+    given = jax.jit(lambda x: rollout(x, save_ts=[0.0, 0.5]))(1.0)
+    np.testing.assert_allclose(given[:, 0], exact(np.array([0, 0.5])), atol=1e-6)
 
 
-U = (1e-4, 2e-3, 1e-3)
-
-
-def test_saves_at_the_regular_grid_and_at_the_end(robot):
-    path = robot.rollout_to(start(robot), t1=0.025, save_dt=0.01, solver_dt=1e-3, solver=RK4())
-    np.testing.assert_allclose(path.t, [0, 0.01, 0.02, 0.025], atol=1e-15)
-    assert path.y.shape == (4, 6) and path.u.shape == (4, 3)
-    np.testing.assert_array_equal(path.y[0], start(robot).y)
-    exact = robot.rollout_to(start(robot), t1=0.03, save_dt=0.01, solver_dt=1e-3, solver=RK4())
-    np.testing.assert_allclose(exact.t, [0, 0.01, 0.02, 0.03], atol=1e-15)
-    late = robot.rollout_to(start(robot), t1=0.025, save_ts=[0.02], solver_dt=1e-3, solver=RK4())
-    np.testing.assert_allclose(late.y[0], path.y[2], rtol=1e-12)
-
-
-def test_scan_and_adaptive_paths_agree(robot):
-    options = {"u": jnp.array(U), "t1": 0.05, "save_dt": 0.01}
-    scan = robot.rollout_to(start(robot), solver_dt=5e-4, solver=RK4(), **options)
-    adaptive = robot.rollout_to(
-        start(robot), solver_dt=1e-4, stepsize_controller=diffrax.PIDController(rtol=1e-9, atol=1e-11), **options
-    )
-    np.testing.assert_allclose(scan.y, adaptive.y, rtol=1e-6, atol=1e-6)
-    traced = jax.jit(lambda dt: robot.rollout_to(start(robot), solver_dt=dt, solver=RK4(), **options).y)(5e-4)
-    np.testing.assert_allclose(traced, scan.y, rtol=1e-9, atol=1e-10)
-
-
-def test_an_exhausted_adaptive_path_is_nan(robot):
-    path = robot.rollout_to(
-        start(robot), t1=0.1, stepsize_controller=diffrax.PIDController(rtol=1e-9, atol=1e-11), max_steps=3
-    )
-    assert bool(jnp.isnan(path.y[-1]).all())
-
-
-@pytest.mark.parametrize(("solver", "order"), [("SemiImplicitEuler", 1), ("RK4", 4)])
-def test_order_of_convergence(robot, solver, order):
-    method = SemiImplicitEuler(robot) if solver == "SemiImplicitEuler" else RK4()
-
-    def end(dt, method):
-        return robot.rollout_to(start(robot), u=jnp.array(U), t1=0.04, save_dt=0.04, solver_dt=dt, solver=method).y[-1]
-
-    exact = end(2e-5, RK4())
-    steps = np.array([1e-3, 5e-4, 2.5e-4]) * (1 if order == 1 else 2)
-    errors = [float(jnp.abs(end(dt, method) - exact).max()) for dt in steps]
-    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(order, abs=0.15)
-
-
-def test_impossible_grids_are_refused_with_a_sentence(robot):
-    state = start(robot)
-    hold = lambda state: (jnp.zeros(3), None)  # noqa: E731
-    discrete = robot.rollout_discrete_closed_loop_to
-    with pytest.raises(ValueError, match="duration must be an integer multiple of control_dt, got 0.025 / 0.01 = 2.5"):
-        discrete(state, hold, duration=0.025, control_dt=0.01, save_dt=0.01)
-    with pytest.raises(ValueError, match="control_dt must be an integer multiple of save_dt"):
-        discrete(state, hold, duration=0.02, control_dt=0.01, save_dt=0.004)
-    with pytest.raises(ValueError, match="must be positive, got 0.02 and 0"):
-        discrete(state, hold, duration=0.02, control_dt=0, save_dt=0.01)
-    with pytest.raises(ValueError, match="solver_dt must be positive, got -0.001"):
-        robot.rollout_to(state, t1=0.1, solver_dt=-0.001)
-    with pytest.raises(ValueError, match="t1 must lie after initial_state.t"):
-        robot.rollout_to(state, t1=0.0)
-    with pytest.raises(ValueError, match="save_ts must be increasing times within"):
-        robot.rollout_to(state, t1=0.1, save_ts=[0.2])
-    for name in ("t1", "save_dt"):
-        with pytest.raises(ValueError, match=f"{name} is traced, .* give save_ts"):
-            jax.jit(lambda x, name=name: robot.rollout_to(state, **{"t1": 0.1, "save_dt": 0.01, name: x}).y)(0.05)
-
-
-def lag(state: SystemState):
-    """A controller with a state: feedback on the strains, filtered."""
-    x = state.control_state
-    return 1e-3 * x, 20 * (-state.y[:3] - x)
-
-
-def test_two_chained_rollouts_equal_one_twice_as_long(robot):
-    options = {"control_dt": 0.005, "save_dt": 0.005, "solver_dt": 1e-3, "solver": RK4()}
-    first = start(robot, control_state=jnp.ones(3))
-    whole = robot.rollout_discrete_closed_loop_to(first, lag, duration=0.04, **options)
-    half = robot.rollout_discrete_closed_loop_to(first, lag, duration=0.02, **options)
-    rest = robot.rollout_discrete_closed_loop_to(half[-1].replace(u=None), lag, duration=0.02, **options)
-    assert whole.t.shape == (9,) and half.t.shape == (5,)
-    np.testing.assert_allclose(rest.t[-1], whole.t[-1])
-    np.testing.assert_allclose(rest.y, whole.y[4:], rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(rest.control_state, whole.control_state[4:], rtol=1e-12)
-
-
-def test_the_control_state_takes_euler_steps_and_feed_forward_adds(robot):
-    dt = 0.005
-    first = start(robot, control_state=jnp.ones(3), u=jnp.array(U))
-    path = robot.rollout_discrete_closed_loop_to(
-        first, lag, duration=2 * dt, control_dt=dt, save_dt=dt, solver_dt=1e-3, solver=RK4()
-    )
-    x = jnp.ones(3)
-    for k in range(2):
-        np.testing.assert_allclose(path.control_state[k], x, rtol=1e-12)
-        np.testing.assert_allclose(path.u[k], jnp.array(U) + 1e-3 * x, rtol=1e-12)
-        x = x + dt * 20 * (-path.y[k, :3] - x)
-    np.testing.assert_allclose(path.control_state[2], x, rtol=1e-12)
-    open_loop = robot.rollout_to(first[()].replace(u=path.u[0]), t1=dt, save_dt=dt, solver_dt=1e-3, solver=RK4())
-    np.testing.assert_allclose(path.y[1], open_loop.y[-1], rtol=1e-12)
-
-
-def test_continuous_closed_loop_is_the_limit_of_the_sampled_one(robot):
-    first = start(robot, control_state=jnp.ones(3))
-    continuous = robot.rollout_closed_loop_to(first, lag, t1=0.02, save_dt=0.02, solver_dt=5e-4, solver=RK4())
-    errors = []
-    for dt in (1e-3, 5e-4):
-        sampled = robot.rollout_discrete_closed_loop_to(
-            first, lag, duration=0.02, control_dt=dt, save_dt=dt, solver_dt=5e-4, solver=RK4()
+def test_a_traced_start_time_runs_in_the_relative_rollout(spring, start):
+    @jax.jit
+    def rollout(t):
+        return spring.rollout_discrete_closed_loop_to(
+            start.replace(t=t), no_control, duration=0.5, control_dt=0.25, save_dt=0.25, **FINE
         )
-        errors.append(float(jnp.abs(sampled.y[-1] - continuous.y[-1]).max()))
-    assert errors[1] < 0.6 * errors[0]
+
+    path = rollout(2.0)
+    np.testing.assert_allclose(path.t, [2.0, 2.25, 2.5], atol=1e-12)
+    np.testing.assert_allclose(path.y[:, 0], exact(path.t - 2), atol=1e-9)
 
 
-def test_environment_models_add_forces_and_integrate_their_state(robot):
-    def drag(state: SystemState):
-        _, v, _ = robot.split_state(state.y)
-        return -2e-4 * v, v @ v
+def test_a_rollout_built_inside_jit_and_vmap(spring):
+    """States, controllers and systems made of traced values, with concrete times: nothing is made concrete."""
 
-    first = start(robot, environment_state=jnp.zeros(()))
-    path = robot.rollout_to(
-        first, tau_ext=jnp.array(U), environment_model=drag, t1=0.02, save_dt=1e-4, solver_dt=5e-4, solver=RK4()
-    )
-    speed = np.sum(np.asarray(path.y[:, 3:]) ** 2, axis=1)
-    integral = np.concatenate([[0], np.cumsum(0.5 * (speed[1:] + speed[:-1]) * 1e-4)])
-    np.testing.assert_allclose(path.environment_state, integral, rtol=2e-3, atol=1e-6)
-    # identity actuation: the same force through the actuators, and drag folded into the damping
-    damped = robot.update_link_params(damping=robot.params.link.damping + 2e-4 * jnp.eye(3)[None])
-    same = damped.rollout_to(start(robot), u=jnp.array(U), t1=0.02, save_dt=1e-4, solver_dt=5e-4, solver=RK4())
-    np.testing.assert_allclose(path.y, same.y, rtol=1e-9, atol=1e-11)
-
-
-def sampled_outcome(robot):
-    """A scalar of a sampled rollout, as a function of the actuation and a factor on the stiffness."""
-
-    def outcome(u, scale, solver_dt=1e-3):
-        stiffness = scale * robot.params.link.stiffness
-        path = robot.update_link_params(stiffness=stiffness).rollout_discrete_closed_loop_to(
-            start(robot, control_state=jnp.zeros(3)),
-            lambda state: (u + lag(state)[0], lag(state)[1]),
-            duration=0.02,
-            control_dt=0.005,
-            save_dt=0.005,
-            solver_dt=solver_dt,
-            solver=RK4(),
+    @jax.jit
+    @jax.vmap
+    def rollout(stiffness, q0):
+        system = Oscillator(stiffness)
+        begin = SystemState(0.0, jnp.stack([q0, -1.0]))
+        free = system.rollout_to(begin, t1=0.5, save_dt=0.25, **FINE)
+        held = system.rollout_discrete_closed_loop_to(
+            begin, lambda s: (-s.y[:1] * 0.0, None), duration=0.5, control_dt=0.25, save_dt=0.25, **FINE
         )
-        return path.y[-1] @ jnp.array([1.0, 30.0, 30.0, 0.01, 1.0, 1.0])
+        return free.y, held.y
 
-    return outcome
-
-
-def test_gradients_in_both_modes_equal_central_differences(robot):
-    """Through ``rollout_discrete_closed_loop_to`` under jit."""
-    outcome = sampled_outcome(robot)
-    arguments = (jnp.array(U), jnp.ones(()))
-    value = jax.jit(outcome)
-    reverse = jax.jit(jax.grad(outcome, argnums=(0, 1)))(*arguments)
-    forward = jax.jit(jax.jacfwd(outcome, argnums=(0, 1)))(*arguments)
-    for index in range(3):
-        h = jnp.zeros(3).at[index].set(1e-6)
-        slope = (value(arguments[0] + h, 1.0) - value(arguments[0] - h, 1.0)) / 2e-6
-        for gradient in (reverse, forward):
-            assert float(gradient[0][index]) == pytest.approx(float(slope), rel=1e-4)
-    slope = (value(arguments[0], 1 + 1e-5) - value(arguments[0], 1 - 1e-5)) / 2e-5
-    for gradient in (reverse, forward):
-        assert float(gradient[1]) == pytest.approx(float(slope), rel=1e-4)
+    free, held = rollout(jnp.array([OMEGA**2, 4.0]), jnp.array([0.5, 0.5]))
+    np.testing.assert_allclose(free, held, atol=1e-12)
+    np.testing.assert_allclose(free[0, :, 0], exact(np.array([0, 0.25, 0.5])), atol=1e-9)
 
 
-@pytest.mark.slow
-def test_gradients_pass_through_the_adaptive_path(robot):
-    outcome = sampled_outcome(robot)
-    arguments = (jnp.array(U), jnp.ones(()))
-    scan = jax.jit(jax.grad(outcome, argnums=(0, 1)))(*arguments)
-    adaptive = jax.jit(jax.grad(outcome, argnums=(0, 1)))(*arguments, jnp.asarray(1e-3))
-    np.testing.assert_allclose(adaptive[0], scan[0], rtol=1e-6)
-    np.testing.assert_allclose(adaptive[1], scan[1], rtol=1e-6)
+def test_single_precision_stays_single():
+    spring = Oscillator(jnp.array(OMEGA**2))
+    path = spring.rollout_to(SystemState(0.0, [0.5, -1.0]), t1=1.0, save_dt=0.25, **FINE)
+    assert {x.dtype for x in jax.tree.leaves(path)} == {jnp.dtype("float32")}
+    np.testing.assert_allclose(path.y[:, 0], exact(path.t), atol=1e-5)
 
 
-def test_rollouts_vmap_over_states_and_parameters(robot):
-    def end(y, scale):
-        changed = robot.update_link_params(density=scale * robot.params.link.density)
-        return changed.rollout_to(SystemState(0.0, y), t1=0.01, save_dt=0.01, solver_dt=1e-3, solver=RK4()).y[-1]
+@pytest.mark.parametrize(("method", "order", "steps"), [("SemiImplicitEuler", 1, (256, 512)), ("RK4", 4, (64, 128))])
+def test_order_of_convergence(method, order, steps, x64):
+    """The error of a floating spatial rod falls with the step to the power of the order."""
+    robot = zoo.build("pcs_2_floating" if method == "SemiImplicitEuler" else "planar_pcs_1")
+    q, qd, z, u, _ = (x[0] for x in zoo.samples(robot))
+    solver = SemiImplicitEuler(robot) if method == "SemiImplicitEuler" else RK4()
 
-    ys = start(robot).y[None] * jnp.array([[0.5], [1.0]])
-    scales = jnp.array([1.0, 2.0])
-    batch = jax.jit(jax.vmap(end))(ys, scales)
-    for row, y, scale in zip(batch, ys, scales, strict=True):
-        np.testing.assert_allclose(row, eqx.filter_jit(end)(y, scale), rtol=1e-9, atol=1e-12)
+    @zoo.compiled
+    def end(robot, y, u, h):
+        options = dict(save_ts=[0.01], solver_dt=h, solver=solver, max_steps=4096)
+        return robot.rollout_to(SystemState(0.0, y, u), t1=0.01, **options).y[-1]
+
+    y = robot.pack_state(q, 0.1 * qd, z)
+    coarse, fine, finest = (end(robot, y, u, jnp.array(0.01 / n)) for n in (*steps, 2 * steps[1]))
+    slope = np.log2(np.linalg.norm(coarse - fine) / np.linalg.norm(fine - finest))
+    assert abs(slope - order) < 0.15
+
+
+@zoo.over(("planar_pcs_2_scaled_tendons", "pcs_2_floating", "hsa_2_segments_3_rods_payload", "joints_spatial_floating"))
+def test_energy_is_what_actuators_give_and_dampers_take(name, x64):
+    """The work is integrated beside the motion, as an environment's state; what remains is conserved."""
+    robot = zoo.build(name)
+    q, qd, z, u, _ = (x[0] for x in zoo.samples(robot))
+    step = 1e-3 if isinstance(robot, zoo.JointRobot) else 2e-5
+
+    def power(state):
+        q, v, _ = robot.split_state(state.y)
+        return None, v @ (robot.actuation_force(q, state.u, v) - robot.damping_matrix(q) @ v)
+
+    @zoo.compiled
+    def run(robot, y, u):
+        start = SystemState(0.0, y, u, environment_state=jnp.zeros(()))
+        path = robot.rollout_to(
+            start, environment_model=power, t1=200 * step, save_dt=50 * step, solver_dt=step, solver=RK4()
+        )
+        q, v, _ = robot.split_state(path.y)
+        return jax.vmap(robot.total_energy)(q, v), jax.vmap(robot.kinetic_energy)(q, v), path.environment_state
+
+    energy, kinetic, work = run(robot, robot.pack_state(q, 0.1 * qd, z), u)
+    scale = np.max(kinetic) + np.ptp(energy)
+    assert np.ptp(kinetic) > 0.01 * scale
+    np.testing.assert_allclose(energy - energy[0], work, rtol=0, atol=2e-7 * scale)
+
+
+def test_energy_is_conserved_without_damping(x64):
+    robot = zoo.build("planar_pcs_1")
+    robot = robot.update_link_params(damping=jnp.zeros_like(robot.params.link.damping))
+    q, qd, *_ = (x[0] for x in zoo.samples(robot))
+
+    @zoo.compiled
+    def run(robot, y):
+        path = robot.rollout_to(SystemState(0.0, y), t1=0.1, save_dt=0.01, solver_dt=2e-5, solver=RK4())
+        return jax.vmap(lambda y: robot.total_energy(*robot.split_state(y)[:2]))(path.y)
+
+    energy = run(robot, robot.pack_state(q, 0.1 * qd))
+    np.testing.assert_allclose(energy, energy[0], rtol=0, atol=1e-7 * np.abs(energy).max())
+
+
+def test_quaternions_of_saved_states_are_units(x64):
+    robot = zoo.build("pcs_2_floating")
+    q, qd, *_ = (x[0] for x in zoo.samples(robot))
+
+    @zoo.compiled
+    def run(robot, y):
+        options = dict(t1=1e-3, save_dt=5e-4, solver_dt=1e-4, solver=diffrax.Euler())
+        return robot.rollout_to(SystemState(0.0, y), **options).y
+
+    y = run(robot, robot.pack_state(q.at[:4].multiply(1.5), 0.1 * qd))
+    np.testing.assert_allclose(np.linalg.norm(y[:, :4], axis=1), 1.0, atol=1e-14)
+
+
+def test_gradients_through_the_sampled_rollout(x64):
+    """Return of 20 control steps of the HSA robot: d/d(motor angles) and d/d(stiffness), under jit, both ways."""
+    robot = zoo.build("hsa_motor")
+    q, *_ = (x[0] for x in zoo.samples(robot))
+    rng = np.random.default_rng(2)
+    actions = jnp.asarray(rng.uniform(0.5, 2.5, (20, robot.num_actuators)))
+    start = SystemState(0.0, robot.pack_state(0.2 * q, jnp.zeros_like(q)))
+
+    def total(actions, stiffness):
+        softened = robot.update_params(nominal_bending_stiffness=stiffness)
+
+        def controller(state):
+            return jax.lax.dynamic_index_in_dim(actions, jnp.round(state.t / 0.01).astype(int), keepdims=False), None
+
+        path = softened.rollout_discrete_closed_loop_to(
+            start, controller, duration=0.2, control_dt=0.01, save_dt=0.01, solver_dt=5e-3, solver=RK4()
+        )
+        tips = jax.vmap(softened.forward_kinematics_end_effector)(path.y[:, :3])
+        return jnp.sum(tips[:, 1:] @ jnp.array([1.0, 2.0])) + 1e-2 * jnp.sum(path.u**2)
+
+    inputs = actions, robot.params.nominal_bending_stiffness
+    value, gradient = zoo.compiled(total), zoo.compiled(jax.grad(total, argnums=(0, 1)))(*inputs)
+    forward = zoo.compiled(lambda inputs, tangents: jax.jvp(total, inputs, tangents)[1])
+    for which in range(2):
+        direction = [jnp.zeros_like(x) for x in inputs]
+        direction[which] = jnp.asarray(rng.normal(size=inputs[which].shape)) * jnp.abs(inputs[which])
+        h = 1e-4
+        ahead, behind = (value(*(x + s * d for x, d in zip(inputs, direction, strict=True))) for s in (h, -h))
+        expected = (ahead - behind) / (2 * h)
+        np.testing.assert_allclose(jnp.sum(gradient[which] * direction[which]), expected, rtol=1e-4)
+        np.testing.assert_allclose(forward(inputs, tuple(direction)), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("path", ["scan", "traced step", "adaptive"])
+def test_every_path_is_differentiable_both_ways(path, spring, start):
+    def end(stiffness, h):
+        options = {
+            "scan": dict(solver=RK4(), solver_dt=0.01),
+            "traced step": dict(solver=RK4(), solver_dt=h),
+            "adaptive": dict(stepsize_controller=diffrax.PIDController(rtol=1e-9, atol=1e-11), solver_dt=0.01),
+        }[path]
+        system = eqx.tree_at(lambda s: s.stiffness, spring, stiffness)
+        return system.rollout_to(start, t1=1.0, save_ts=[1.0], max_steps=256, **options).y[0, 0]
+
+    arguments = jnp.array(OMEGA**2), 0.01
+    t, w = 1.0, OMEGA
+    slope = (-0.5 * t * np.sin(w * t) - t / w * np.cos(w * t) + np.sin(w * t) / w**2) / (2 * w)
+    for derivative in (jax.grad(end), jax.jacfwd(end)):
+        np.testing.assert_allclose(jax.jit(derivative)(*arguments), slope, atol=1e-6)

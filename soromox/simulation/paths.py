@@ -17,14 +17,19 @@ def substeps(interval: float, solver_dt: float) -> int:
 
 
 def fixed_steps(solver, term, t0: Array, t1: Array, steps: int, state: Any) -> Any:
-    """The state at ``t1`` after ``steps`` equal steps of any Diffrax solver from ``t0``; a ``lax.scan``."""
+    """The state at ``t1`` after ``steps`` equal steps of any Diffrax solver from ``t0``; a ``lax.scan``.
+
+    NaN once a step fails, as an implicit solver's may.
+    """
     h = (t1 - t0) / steps
     memory = solver.init(term, t0, t0 + h, state, None)
 
     def step(carry, i):
         state, memory = carry
         t = t0 + i * h
-        state, _, _, memory, _ = solver.step(term, t, t + h, state, None, memory, False)
+        state, _, _, memory, result = solver.step(term, t, t + h, state, None, memory, False)
+        failed = result != diffrax.RESULTS.successful
+        state = jax.tree.map(lambda x: jnp.where(failed, jnp.nan, x), state)
         return (state, memory), None
 
     (state, _), _ = lax.scan(step, (state, memory), jnp.arange(steps, dtype=h.dtype))
