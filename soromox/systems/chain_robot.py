@@ -11,6 +11,7 @@ from jax import Array
 from soromox.actuation import Actuator, ActuatorMetadata, PassiveElement, identity
 from soromox.core import Chain, dynamics, kinematics
 from soromox.core.base import base_pose, pose_from_coordinates
+from soromox.systems.configuration import over_leading
 from soromox.systems.params import BaseSoftRobotParams
 from soromox.systems.soft_robot import ExecutionBackend, SoftRobot, check_backend
 from soromox.utils.checks import require_finite, require_shape
@@ -119,8 +120,9 @@ class ChainRobot(SoftRobot):
         return self.group.matrix(pose_from_coordinates(self.is_planar, self.params.base_pose))
 
     def base_transform_from_configuration(self, q: Array) -> Array:
-        """Homogeneous matrix of the runtime base pose, or the fixed one."""
-        return self.group.matrix(base_pose(self.assemble(), q))
+        """Homogeneous matrix of the runtime base pose, or the fixed one; takes leading axes."""
+        chain = self.assemble()
+        return over_leading(lambda q: self.group.matrix(base_pose(chain, q)), q)
 
     def with_fixed_base_pose(self, pose: Array) -> Self:
         """A copy mounted at another pose, planar (3,) or spatial (7,); refused by floating robots."""

@@ -125,13 +125,13 @@ class ConfigurationSpace(DynamicalSystem):
             norms = np.linalg.norm(value[..., :4], axis=-1)
             if not np.all(np.isfinite(norms)) or not np.all(norms > 0):
                 raise ValueError(f"the base quaternion must be finite and non-zero, got {value[..., :4].tolist()}")
-        return _over_leading(lambda q: jnp.concatenate([floating.normalize(q[:7]), q[7:]]), q)
+        return over_leading(lambda q: jnp.concatenate([floating.normalize(q[:7]), q[7:]]), q)
 
     def project_state(self, y: Array) -> Array:
         """State with a unit base quaternion; unchanged unless spatial and floating."""
         if not self.floating_base or self.is_planar:
             return y
-        return _over_leading(lambda y: jnp.concatenate([floating.normalize(y[:7]), y[7:]]), y)
+        return over_leading(lambda y: jnp.concatenate([floating.normalize(y[:7]), y[7:]]), y)
 
     def configuration_derivative(self, q: Array, v: Array) -> Array:
         """Rate of the stored coordinates under the velocity v."""
@@ -141,7 +141,7 @@ class ConfigurationSpace(DynamicalSystem):
         def rate(q, v):
             return jnp.concatenate([floating.configuration_rate(False, q[:7], v[:6]), v[6:]])
 
-        return _over_leading(rate, q, v)
+        return over_leading(rate, q, v)
 
     def retract_configuration(self, q: Array, delta_v: Array) -> Array:
         """Configuration reached along a velocity increment: exp from the left on the quaternion, sums elsewhere."""
@@ -151,7 +151,7 @@ class ConfigurationSpace(DynamicalSystem):
         def step(q, delta):
             return jnp.concatenate([floating.retract(False, q[:7], delta[:6]), q[7:] + delta[6:]])
 
-        return _over_leading(step, q, delta_v)
+        return over_leading(step, q, delta_v)
 
 
 def _check_last(name: str, x: Array, size: int) -> None:
@@ -164,7 +164,8 @@ def _concatenate(*parts: Array) -> Array:
     return jnp.concatenate([jnp.broadcast_to(part, leading + part.shape[-1:]) for part in parts], axis=-1)
 
 
-def _over_leading(function, *args: Array) -> Array:
+def over_leading(function, *args: Array) -> Array:
+    """Map a function of vectors over the leading axes that its arguments share."""
     for _ in range(args[0].ndim - 1):
         function = jax.vmap(function)
     return function(*args)

@@ -36,7 +36,7 @@ def variants() -> dict[str, Callable]:
     """Methods to put into a class body: at many abscissae, at all segment tips, and under their other names."""
     table: dict[str, Callable] = {}
     for name, arguments in AT_ONE_POINT.items():
-        table[f"{name}_abscissa_batched"] = table[f"{name}_batched"] = _batched(name, len(arguments))
+        table[f"{name}_abscissa_batched"] = table[f"{name}_batched"] = _batched(name, arguments)
         table[f"{name}_tips"] = _tips(name)
     for name in INERTIAL:
         table[f"{name}_inertialframe"] = _same(name)
@@ -47,21 +47,22 @@ def variants() -> dict[str, Callable]:
     return table
 
 
-def _batched(name: str, count: int) -> Callable:
-    def method(self, *args: Any, **kwargs: Any):
-        if len(args) != count + 1:
-            raise TypeError(
-                f"{name}_abscissa_batched takes {count} state arguments and s_ps, got {len(args)} arguments"
-            )
+def _batched(name: str, arguments: tuple[str, ...]) -> Callable:
+    def of_configuration(self, q, s_ps, **options: Any):
         at_point = getattr(self, name)
-        return jax.vmap(lambda s: at_point(*args[:count], s, **kwargs))(args[count])
+        return jax.vmap(lambda s: at_point(q, s, **options))(s_ps)
 
+    def of_motion(self, q, qd, s_ps, **options: Any):
+        at_point = getattr(self, name)
+        return jax.vmap(lambda s: at_point(q, qd, s, **options))(s_ps)
+
+    method = of_motion if "qd" in arguments else of_configuration
     return _document(method, f"{name}_abscissa_batched", f"``{name}`` at arc lengths ``s_ps`` (P,); leading axis P.")
 
 
 def _tips(name: str) -> Callable:
     def method(self, *args: Any, **kwargs: Any):
-        return getattr(self, f"{name}_abscissa_batched")(*args, self.L_cum[1:], **kwargs)
+        return getattr(self, f"{name}_abscissa_batched")(*args, s_ps=self.L_cum[1:], **kwargs)
 
     return _document(method, f"{name}_tips", f"``{name}`` at the end of every segment; leading axis n.")
 

@@ -77,7 +77,8 @@ class SoftRobot(ConfigurationSpace):
         self, q: Array, s: Array, *, backend: ExecutionBackend | None = None
     ) -> tuple[Array, Array]:
         """Pose and Jacobian in one traversal."""
-        return self.forward_kinematics(q, s, backend=backend), self.jacobian(q, s)
+        check_backend(backend)
+        return self.forward_kinematics(q, s), self.jacobian(q, s)
 
     def jacobian(self, q: Array, s: Array, *, backend: ExecutionBackend | None = None) -> Array:
         """Jacobian (3 or 6, nv) at arc length ``s``, rows ``[w, v]`` in world axes."""
@@ -117,12 +118,23 @@ class SoftRobot(ConfigurationSpace):
 
     locals().update(variants())
 
+    def _defines(self, name: str) -> bool:
+        """Whether a subclass overrides that public method."""
+        return next(c for c in type(self).__mro__ if name in vars(c)) is not SoftRobot
+
+    def _public_instead(self, name: str, *args: Array) -> Array:
+        """The public method, where a subclass defines that instead of the protected hook."""
+        if not self._defines(name):
+            arguments = "q, s" if len(args) == 2 else "q"
+            raise NotImplementedError(f"{type(self).__name__} must define _{name}({arguments})")
+        return getattr(self, name)(*args)
+
     if TYPE_CHECKING:  # type checkers do not see the table
 
         def __getattr__(self, name: str) -> Any: ...
 
     def _forward_kinematics(self, q: Array, s: Array) -> Array:
-        raise NotImplementedError(f"{type(self).__name__} must define _forward_kinematics(q, s)")
+        return self._public_instead("forward_kinematics", q, s)
 
     def _forward_kinematics_arc_length_derivative(self, q: Array, s: Array) -> Array:
         s = jnp.asarray(s, q.dtype)
@@ -132,6 +144,8 @@ class SoftRobot(ConfigurationSpace):
         return self._forward_kinematics(q, s), self._forward_kinematics_arc_length_derivative(q, s)
 
     def _jacobian(self, q: Array, s: Array) -> Array:
+        if self._defines("jacobian"):
+            return self.jacobian(q, s)
         if self.floating_base:
             raise NotImplementedError(f"a floating {type(self).__name__} must define _jacobian(q, s)")
         slopes = jax.jacfwd(lambda q: self._forward_kinematics(q, s))(q)
@@ -197,10 +211,10 @@ class SoftRobot(ConfigurationSpace):
 
     def unpack_actuation(self, actuation_args: tuple | None, dtype) -> tuple[Array, Array | None]:
         """``(u, tau_ext)`` from None, ``(u,)`` or ``(u, tau_ext)``; no input means zero."""
-        args = () if actuation_args is None else tuple(actuation_args)
-        if len(args) > 2:
+        args = (None,) if actuation_args is None else tuple(actuation_args)
+        if len(args) not in (1, 2):
             raise ValueError(f"actuation_args must be None, (u,) or (u, tau_ext), got {len(args)} entries")
-        u = args[0] if args and args[0] is not None else jnp.zeros(self.num_actuators, dtype)
+        u = jnp.zeros(self.num_actuators, dtype) if args[0] is None else args[0]
         tau_ext = args[1] if len(args) == 2 else None
         if jnp.shape(u) != (self.num_actuators,):
             raise ValueError(f"actuation u must have shape ({self.num_actuators},), got {jnp.shape(u)}")
@@ -273,10 +287,10 @@ class SoftRobot(ConfigurationSpace):
         return 0.5 * qd @ self.inertia_matrix(q) @ qd
 
     def _gravitational_energy(self, q: Array) -> Array:
-        raise NotImplementedError(f"{type(self).__name__} must define _gravitational_energy(q)")
+        return self._public_instead("gravitational_energy", q)
 
     def _gravitational_force(self, q: Array) -> Array:
         return jax.grad(self._gravitational_energy)(q)
 
     def _elastic_energy(self, q: Array) -> Array:
-        raise NotImplementedError(f"{type(self).__name__} must define _elastic_energy(q)")
+        return self._public_instead("elastic_energy", q)
