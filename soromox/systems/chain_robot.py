@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -133,14 +134,21 @@ class ChainRobot(SoftRobot):
         return self.with_params(self.params.replace(base_pose=pose))
 
     def with_params(self, params: Any) -> Self:
-        """A copy with all physical parameters replaced; the layout must stay."""
+        """A copy with all physical parameters replaced; the layout (segments, rods, states) must stay.
+
+        Raises:
+            TypeError: parameters of another class.
+            ValueError: an array of another shape, or one more or less.
+        """
         if not isinstance(params, type(self.params)):
             raise TypeError(f"params must be {type(self.params).__name__}, got {type(params).__name__}")
-        if params.length.shape != self.params.length.shape:
-            raise ValueError(
-                f"the number of segments is part of the structure: expected {self.params.length.shape[0]} lengths, "
-                f"got {params.length.shape}; build a new robot instead"
-            )
+        expected, given = _shapes(self.params), _shapes(params)
+        for name in expected | given:
+            if expected.get(name) != given.get(name):
+                raise ValueError(
+                    f"{name} is part of the layout: expected shape {expected.get(name)}, got {given.get(name)}; "
+                    "build a new robot instead"
+                )
         return eqx.tree_at(lambda robot: robot.params, self, params)
 
     def update_params(self, **updates: Any) -> Self:
@@ -352,6 +360,12 @@ class ChainRobot(SoftRobot):
     def _with_base(self, x: Array) -> Array:
         """Internal rows (N, ...) under zero rows for the base."""
         return jnp.concatenate([jnp.zeros((self.num_base_velocities,) + x.shape[1:], x.dtype), x])
+
+
+def _shapes(params: Any) -> dict[str, tuple[int, ...]]:
+    """Shape of every parameter by its name."""
+    leaves = jax.tree_util.tree_leaves_with_path(params)
+    return {jax.tree_util.keystr(path, simple=True, separator="."): jnp.shape(leaf) for path, leaf in leaves}
 
 
 def _as_tuple(members: Any, kind: type, name: str) -> tuple:

@@ -164,7 +164,6 @@ class _PCS(ChainRobot):
         ):
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be {kind.__name__}, got {type(value).__name__}")
-        self.params, self.structure = params, structure
         self._install(params, structure, actuators, passive_elements, base_pose, floating_base, eps)
 
     @property
@@ -290,13 +289,18 @@ class _PCS(ChainRobot):
         params = cls.params_from_links(links, gravity=gravity)
         return cls(params, structure, base_pose=base_pose, **kwargs)
 
+    def _link(self) -> ContinuumLinkParams:
+        if not isinstance(self.params, _PCSParams):
+            raise TypeError(f"a {type(self).__name__} is not made of links; use update_params")
+        return self.params.link
+
     def update_link_params(self, **updates: Any) -> Self:
         """A copy with fields of ``ContinuumLinkParams`` replaced."""
-        return self.with_params(self.params.replace(link=self.params.link.replace(**updates)))
+        return self.with_params(self.params.replace(link=self._link().replace(**updates)))
 
     def link_matrices_from_material(self, material: IsotropicMaterialParams) -> tuple[Array, Array]:
         """Stiffness and damping (n, d, d) of the links if made of ``material``."""
-        link = self.params.link
+        link = self._link()
         return link_matrices(self.is_planar, link.length, link.cross_section, material)
 
     def with_isotropic_material(self, material: IsotropicMaterialParams) -> Self:

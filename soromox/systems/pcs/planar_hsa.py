@@ -94,6 +94,10 @@ class PlanarHSA(PlanarPCS):
 
     locals().update({name: _parameter(name) for name in PARAMETER_ATTRIBUTES})
 
+    # rods are no links: these two lead to a PlanarPCS, as the page of this class has it
+    params_from_links = PlanarPCS.params_from_links
+    from_links = PlanarPCS.from_links
+
     def assemble(self) -> Chain:
         p = self.params
         nodes, weights = gauss_legendre(self.structure.num_gauss_points, p.length.dtype)
@@ -244,8 +248,14 @@ class PlanarHSA(PlanarPCS):
         basis = self.B_xi
         return basis.T @ (xi - self.xi_ref) / jnp.sum(basis**2, axis=0)
 
+    def actuation_force(self, q: Array, phi: Array, qd: Array | None = None) -> Array:
+        """Generalised force (nv,) of motor angles ``phi`` (rad), or of the direct inputs."""
+        return super().actuation_force(q, phi, qd)
+
     def hysteresis_force(self, q: Array, z: Array) -> Array:
         """Generalised force ``K B_h z`` (nv,) of the hysteresis states, before the mixing by alpha."""
+        if not self.consider_hysteresis:
+            return jnp.zeros(self.num_velocities, q.dtype)
         return self._with_base(self.B_xi.T @ self._strain_force(self.params.hysteresis_basis @ z))
 
     def _strain_force(self, strain: Array) -> Array:
