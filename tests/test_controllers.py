@@ -10,8 +10,6 @@ from agents.controllers import make_model_based_policy
 from agents.errors import UserError
 from soromox_envs.targets import residual
 
-pytestmark = pytest.mark.optimised
-
 
 def test_static_inversion_finds_the_actuation_of_every_target():
     env, params = soromox_envs.make("PlanarHSA-Reach-v0")
@@ -44,6 +42,7 @@ def test_configurations_without_a_model_are_refused_with_a_sentence():
 
 
 @pytest.mark.slow
+@pytest.mark.optimised
 def test_the_regulator_reaches_even_when_its_model_is_wrong():
     """90 % of the episodes on the nominal robot, and with 10 % stiffer rods, where the integral action has to work."""
     from agents.rollout import evaluate_policy

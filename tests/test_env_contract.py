@@ -275,6 +275,7 @@ def test_gradients_of_a_return_equal_central_differences(env_id, x64):
         assert float(by_scale[name]) != 0
 
 
+@pytest.mark.slow
 def test_without_transition_gradients_state_and_observation_are_detached(made):
     env, params = made
     key = jax.random.key(0)

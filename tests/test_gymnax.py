@@ -60,6 +60,7 @@ def test_log_and_flatten_wrappers_count_episodes(env_id):
     assert not np.array_equal(final[4], observations[4])
 
 
+@pytest.mark.slow
 @every_id
 def test_other_gymnax_wrappers_run(env_id):
     env, params = gymnax.make(env_id)

@@ -26,6 +26,8 @@ from agents.ppo import (
 )
 from agents.rollout import evaluate_policy, record_episode
 
+pytestmark = pytest.mark.optimised
+
 TESTS = Path(__file__).resolve().parent
 SMALL = PPOConfig(total_steps=4096, num_lanes=16, rollout_length=16, minibatches=4, hidden_sizes=(16,), num_devices=1)
 
@@ -235,7 +237,6 @@ from doubles import PointReach
 from test_ppo import SMALL
 from agents.ppo import make_train
 
-pytestmark = pytest.mark.optimised
 env = PointReach()
 config = replace(SMALL, total_steps=60_000, num_lanes=64, learning_rate=2e-3, num_devices=2)
 state, metrics = make_train(env, env.default_params, config)(jax.random.key(0))
