@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from soromox.core import Chain
+from soromox.utils.checks import as_float, require_shape
 
 
 class ActuatorMetadata(eqx.Module):
@@ -40,6 +41,9 @@ class ActuatorMetadata(eqx.Module):
 
 class Transmission(eqx.Module):
     """Geometry of an actuator."""
+
+    def check(self, planar: bool, num_segments: int) -> None:
+        """ValueError if it does not fit such a robot; unless a transmission says otherwise, it fits any."""
 
     @abstractmethod
     def coordinates(self, chain: Chain, q: Array) -> Array:
@@ -95,9 +99,8 @@ class Actuator(eqx.Module):
             if not owners:
                 known = sorted({*vars(self.transmission), *vars(self.effort_model)})
                 raise ValueError(f"unknown actuator parameter {name!r}; this actuator has {', '.join(known)}")
-            old = getattr(getattr(self, owners[0]), name)
-            if jnp.shape(old) != jnp.shape(value):
-                raise ValueError(f"{name} must have shape {jnp.shape(old)}, got {jnp.shape(value)}")
+            value = as_float(value)
+            require_shape(name, value, jnp.shape(getattr(getattr(self, owners[0]), name)))
             actuator = eqx.tree_at(lambda a, o=owners[0], n=name: getattr(getattr(a, o), n), actuator, value)
         return actuator
 

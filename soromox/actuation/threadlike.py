@@ -35,6 +35,13 @@ class ThreadlikeTransmission(Transmission):
     start: tuple[int, ...] = eqx.field(static=True)
     end: tuple[int, ...] = eqx.field(static=True)
 
+    def check(self, planar: bool, num_segments: int) -> None:
+        wanted, axes = (1, "[y] in the plane") if planar else (2, "[y, z] in space")
+        if self.intercept.shape[-1] != wanted:
+            raise ValueError(f"intercept must hold offsets {axes}, shape (m, {wanted}), got {self.intercept.shape}")
+        if max(self.end, default=0) >= num_segments:
+            raise ValueError(f"threads must end within segments 0..{num_segments - 1}, got {max(self.end)}")
+
     def coordinates(self, chain: Chain, q: Array) -> Array:
         return self._evaluate(chain, q)[0]
 

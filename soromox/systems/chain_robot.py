@@ -64,6 +64,8 @@ class ChainRobot(SoftRobot):
             self.actuators = (identity(self.num_internal_dofs),)
         else:
             self.actuators = _as_tuple(actuators, Actuator, "actuators")
+        for member in (*self.actuators, *self.passive_elements):
+            member.transmission.check(self.is_planar, self.num_segments)
 
     @property
     def floating_base(self) -> bool:

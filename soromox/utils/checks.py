@@ -19,8 +19,9 @@ def as_float(x: Any) -> Any:
 
 def require_shape(name: str, x: Any, shape: tuple[int, ...]) -> None:
     """ValueError unless ``x`` is an array of the given shape."""
-    if jnp.shape(x) != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {jnp.shape(x)}")
+    got = None if x is None else np.shape(x)
+    if got != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {got}")
 
 
 def concrete(x: Any) -> np.ndarray | None:

@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from soromox.systems.params import BaseSoftRobotParams
 from soromox.systems.pcs.pcs import PCSStructure
-from soromox.utils.checks import as_float, require_finite, require_positive, require_shape
+from soromox.utils.checks import as_float, concrete, require_finite, require_positive, require_shape
 
 POSITIVE_PER_ROD = ("rod_outer_radius", "rod_inner_radius", "rod_density")
 PER_ROD = POSITIVE_PER_ROD + (
@@ -114,7 +115,11 @@ class PlanarHSAParams(BaseSoftRobotParams):
         require_positive("length", self.length)
         for name in POSITIVE_PER_ROD:
             require_positive(name, getattr(self, name))
-        require_positive("rod_outer_radius - rod_inner_radius", self.rod_outer_radius - self.rod_inner_radius)
+        outer, inner = concrete(self.rod_outer_radius), concrete(self.rod_inner_radius)
+        if outer is not None and inner is not None and not np.all(outer > inner):
+            raise ValueError(
+                f"rod_outer_radius must exceed rod_inner_radius, got {outer.tolist()} and {inner.tolist()}"
+            )
         for name, shape in (
             ("reference_strain", (n, r, 3)),
             ("platform_dimension", (n, 3)),
@@ -130,6 +135,8 @@ class PlanarHSAParams(BaseSoftRobotParams):
             h = self.hysteresis_basis.shape[-1]
             require_shape("hysteresis_basis", self.hysteresis_basis, (3 * n, h))
             require_shape("hysteresis_alpha", self.hysteresis_alpha, (3 * n,))
+            require_finite("hysteresis_basis", self.hysteresis_basis)
+            require_finite("hysteresis_alpha", self.hysteresis_alpha)
             for name in ("hysteresis_A", "hysteresis_n", "hysteresis_beta", "hysteresis_gamma"):
                 require_shape(name, getattr(self, name), (h,))
                 require_finite(name, getattr(self, name))
