@@ -95,8 +95,8 @@ class PlanarHSA(PlanarPCS):
     locals().update({name: _parameter(name) for name in PARAMETER_ATTRIBUTES})
 
     # rods are no links: these two lead to a PlanarPCS, as the page of this class has it
-    params_from_links = PlanarPCS.params_from_links
-    from_links = PlanarPCS.from_links
+    params_from_links = PlanarPCS.params_from_links  # pyright: ignore[reportAssignmentType]
+    from_links = PlanarPCS.from_links  # pyright: ignore[reportAssignmentType]
 
     def assemble(self) -> Chain:
         p = self.params
