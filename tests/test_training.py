@@ -16,7 +16,7 @@ pytestmark = pytest.mark.optimised
 
 @pytest.mark.slow
 def test_a_third_of_the_training_reaches_a_quarter_of_the_targets():
-    """Measured: 40 % of 200 episodes with this seed, where random actions reach none; the whole training reaches 99 %."""
+    """Measured: 40 % of 200 episodes with this seed, random actions reach none, the whole training 99 %."""
     env, params = soromox_envs.make("PlanarHSA-Reach-v0")
     config = dataclasses.replace(PPOConfig(), total_steps=330_000, num_lanes=256, rollout_length=32, num_devices=1)
     trainer = make_train(env, params, config)
