@@ -9,7 +9,7 @@ import pytest
 import zoo
 from soromox import custom_jvp_enabled, custom_jvp_mode
 
-ROBOTS = zoo.over(("planar_pcs_2_scaled_tendons", "pcs_1", "pcs_2_floating"), default=zoo.FEW[:1])
+ROBOTS = zoo.over(("planar_pcs_1", "planar_pcs_2_scaled_tendons", "pcs_1", "pcs_2_floating"), default=("planar_pcs_1",))
 
 
 def public(inputs, static):
@@ -31,7 +31,8 @@ def bent(inputs, static):
     """Second derivatives of the energies in the configuration."""
     robot, q, qd, _ = eqx.combine(inputs, static)
     functions = robot.gravitational_energy, robot.elastic_energy, lambda q: robot.kinetic_energy(q, qd)
-    return [jax.jvp(jax.grad(function), (q,), (qd,))[1] for function in functions]
+    rate = robot.configuration_derivative(q, qd)
+    return [jax.jvp(jax.grad(function), (q,), (rate,))[1] for function in functions]
 
 
 @ROBOTS
