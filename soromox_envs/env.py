@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from soromox.batching import lanes_last
 from soromox.systems import SystemState
 from soromox_envs.robots import model_of
 from soromox_envs.robots.model import RobotModel, input_limits, input_names, input_units
@@ -174,8 +175,12 @@ class SoftRobotEnv:
         self, key: Array, state: EnvState, action: Array, params: EnvParams
     ) -> tuple[Array, EnvState, Array, Array, dict[str, Any]]:
         """One control interval without reset: obs, state, reward, terminated, info."""
-        dtype = state.system.y.dtype
-        action = jnp.asarray(action, dtype)
+        return lanes_last(self._step)(key, state, action, params)
+
+    def _step(
+        self, key: Array, state: EnvState, action: Array, params: EnvParams
+    ) -> tuple[Array, EnvState, Array, Array, dict[str, Any]]:
+        action = jnp.asarray(action, state.system.y.dtype)
         sane = jnp.all(jnp.isfinite(action))
         command = self._command(state, jnp.where(jnp.isfinite(action), action, 0), params)
         system = self._advance(state.system, command, params)
@@ -196,7 +201,7 @@ class SoftRobotEnv:
             "reward_terms": terms.reward_terms,
             "diverged": ~healthy,
         }
-        obs = self.observe(key, moved, action, params)
+        obs = self._observe(moved, params)
         truncated = self.is_truncated(moved, params)
         info |= {"terminated": ~healthy, "truncated": truncated, "final_observation": obs}
         if not self.transition_gradients:
@@ -213,6 +218,9 @@ class SoftRobotEnv:
 
     def observe(self, key: Array, state: EnvState, action: Array | None, params: EnvParams) -> Array:
         """Observation (n,) float32: q, qd, tip pose and velocity, actual and commanded actuation, task entries."""
+        return lanes_last(self._observe)(state, params)
+
+    def _observe(self, state: EnvState, params: EnvParams) -> Array:
         robot, model = params.robot, self.model
         q, qd = self._split(params, state.system)
         G, length = robot.group, model.length(robot)

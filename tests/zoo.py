@@ -72,7 +72,7 @@ class JointRobot(ChainRobot):
         p, G = self.params, self.group
         inertia = jax.vmap(G.rigid_inertia)(p.mass, p.center_of_mass - p.tip, p.rotational_inertia)
         return Chain(
-            segments=Joints(self.is_planar, p.length, inertia[:, None], p.screw, p.parent_to_joint, p.tip),
+            segments=Joints(self.is_planar, p.length, inertia, p.screw, p.parent_to_joint, p.tip),
             base=pose_from_coordinates(self.is_planar, p.base_pose),
             gravity=p.gravity,
             stiffness=p.stiffness,

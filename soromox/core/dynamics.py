@@ -17,50 +17,59 @@ from soromox.core.base import base_motion, gravity_twist, spin
 from soromox.core.chain import Chain
 from soromox.core.kinematics import base_jacobians, point_poses
 from soromox.core.linalg import spd_solve
-from soromox.core.traversal import serial
+from soromox.core.traversal import nothing, serial
 
 
 class Motion(NamedTuple):
     """State of every point relative to its segment's base, and the twists that result.
 
-    ``X`` (n, p + 1, d, d) inverse adjoints, ``S`` (n, p + 1, d, k) local Jacobians, ``eta`` (n, p + 1, d) body twists,
-    ``bias`` (n, p + 1, d) velocity-dependent part of the acceleration relative to the base's.
+    ``A`` (n, p + 1, d, d + k) takes ``[twist of the segment's base, rates]`` to the body twist ``eta`` (n, p + 1, d);
+    ``bias`` (n, p + 1, d) is the velocity-dependent part of the acceleration relative to the base's, ``fall``
+    (n, p + 1, d) the acceleration of free fall.
     """
 
-    X: Array
-    S: Array
+    A: Array
     eta: Array
     bias: Array
+    fall: Array
 
 
 def motion(chain: Chain, q: Array, v: Array) -> Motion:
     """Twists of all points, by one pass from base to tip."""
-    G, rates = chain.group, chain.scatter(chain.rates(v))
-    configuration = chain.scatter(chain.internal(q))
-    (g, S), (_, S_dot) = jax.jvp(chain.segments.local, (configuration,), (rates,))
-    X = jax.vmap(jax.vmap(G.inverse_adjoint))(g)
-    local = jnp.einsum("npdk,nk->npd", S, rates)
+    G, base = chain.group, base_motion(chain, q, v)
+    A, twist, bias = chain.segments.flow(chain.scatter(chain.internal(q)), chain.scatter(chain.rates(v)))
+    X, fall = A[..., : G.dim], gravity_twist(chain, base.g)
+    if chain.num_segments == 1 and not chain.floating:
+        return Motion(A, twist, bias, X @ fall)
 
-    def step(eta, x):
+    def step(carry, x):
+        eta, fall = carry
         X, twist = x
-        return X @ eta + twist, eta
+        return (X @ eta + twist, X @ fall), carry
 
-    eta_base = serial(step, base_motion(chain, q, v).eta, (X[:, -1], local[:, -1]))[1]
-    eta = jnp.einsum("npij,nj->npi", X, eta_base) + local
-    bracket = jax.vmap(jax.vmap(lambda a, b: G.ad(a) @ b))(local, eta)
-    return Motion(X, S, eta, jnp.einsum("npdk,nk->npd", S_dot, rates) - bracket)
+    eta_base, fall_base = serial(step, (base.eta, fall), (X[:, -1], twist[:, -1]))[1]
+    carried, fall = (jnp.einsum("npij,nj->npi", X, x) for x in (eta_base, fall_base))
+    # [twist, X eta + twist] = [twist, X eta]
+    bracket = jax.vmap(jax.vmap(G.bracket))(twist, carried)
+    return Motion(A, carried + twist, bias - bracket, fall)
 
 
-def _gyroscopic(chain: Chain, eta: Array) -> Array:
-    """Wrench ``-ad(eta)^T I eta`` (n, p + 1, d) that keeps each body on its twist."""
-    momentum = jnp.einsum("npij,npj->npi", chain.segments.inertia, eta)
-    return -jax.vmap(jax.vmap(lambda a, b: chain.group.ad(a).T @ b))(eta, momentum)
+def _gyroscopic(chain: Chain, eta: Array, inertia: Array) -> Array:
+    """Wrench ``-ad(eta)^T I eta`` that keeps each body (..., d, d) on its twist (..., d)."""
+
+    def wrench(eta, inertia):
+        return -chain.group.cobracket(eta, inertia @ eta)
+
+    for _ in range(eta.ndim - 1):
+        wrench = jax.vmap(wrench)
+    return wrench(eta, inertia)
 
 
 def inverse_dynamics(chain: Chain, q: Array, v: Array, v_dot: Array, *, gravity: bool = True) -> Array:
     """Generalised force ``M v_dot + C v + G`` (nv,) by Newton-Euler; O(n)."""
     G, base = chain.group, base_motion(chain, q, v)
-    X, S, eta, bias = motion(chain, q, v)
+    A, eta, bias, _ = motion(chain, q, v)
+    X, S = A[..., : G.dim], A[..., G.dim :]
     accelerations = chain.scatter(chain.rates(v_dot))
     relative = jnp.einsum("npdk,nk->npd", S, accelerations) + bias
     a0 = base.bias
@@ -75,7 +84,8 @@ def inverse_dynamics(chain: Chain, q: Array, v: Array, v_dot: Array, *, gravity:
 
     a_base = serial(outward, a0, (X[:, -1], relative[:, -1]))[1]
     a = jnp.einsum("npij,nj->npi", X, a_base) + relative
-    F = jnp.einsum("npij,npj->npi", chain.segments.inertia, a) + _gyroscopic(chain, eta)
+    inertia = chain.segments.point_inertia
+    F = jnp.einsum("npij,npj->npi", inertia, a) + _gyroscopic(chain, eta, inertia)
     f_own = jnp.einsum("npij,npi->nj", X, F)
     tau_own = jnp.einsum("npdk,npd->nk", S, F)
 
@@ -91,11 +101,11 @@ def inverse_dynamics(chain: Chain, q: Array, v: Array, v_dot: Array, *, gravity:
         return tau
     if chain.base_inertia is not None:
         momentum = chain.base_inertia @ base.eta
-        f = f + chain.base_inertia @ a0 - G.ad(base.eta).T @ momentum
+        f = f + chain.base_inertia @ a0 - G.cobracket(base.eta, momentum)
     return jnp.concatenate([base.J[:, : G.dim].T @ f, tau])
 
 
-def composite_inertia(chain: Chain, X: Array, S: Array, inertia: Array) -> Array:
+def composite_inertia(X: Array, S: Array, inertia: Array) -> Array:
     """Inertia (n, d + k, d + k) of each segment on ``[eta_base, rates]``, summed over the points given."""
     A = jnp.concatenate([X, S], axis=-1)
     return jnp.einsum("npia,npij,npjb->nab", A, inertia, A)
@@ -105,7 +115,7 @@ def inertia_matrix(chain: Chain, q: Array) -> Array:
     """Mass matrix (nv, nv): composite inertias seen through the base Jacobian of each segment."""
     g, S = chain.segments.local(chain.scatter(chain.internal(q)))
     X = jax.vmap(jax.vmap(chain.group.inverse_adjoint))(g)
-    H = composite_inertia(chain, X, S, chain.segments.inertia)
+    H = composite_inertia(X, S, chain.segments.point_inertia)
     A = jnp.concatenate([base_jacobians(chain, q), chain.selection(q.dtype)], axis=1)
     M = jnp.einsum("nav,nab,nbw->vw", A, H, A)
     if chain.armature is not None:
@@ -138,7 +148,7 @@ def coriolis_matrix(chain: Chain, q: Array, v: Array) -> Array:
         C = jax.vmap(lambda J, J_dot, inertia: _coriolis(G, inertia, J, J_dot, J @ v))(J, J_dot, inertia)
         return (J[-1], J_dot[-1]), C.sum(0)
 
-    xs = (X, S, S_dot, chain.selection(q.dtype), rates, chain.segments.inertia)
+    xs = (X, S, S_dot, chain.selection(q.dtype), rates, chain.segments.point_inertia)
     J0_dot = -spin(G, base.eta) @ base.J
     C = serial(segment, (base.J, J0_dot), xs)[1].sum(0)
     if chain.base_inertia is not None:
@@ -158,48 +168,68 @@ def forward_dynamics(chain: Chain, q: Array, v: Array, tau: Array) -> Array:
 
     Gravity and velocity-dependent forces are included; elastic, damping and actuation forces belong in ``tau``.
     """
-    G, base = chain.group, base_motion(chain, q, v)
-    d = G.dim
-    X, S, eta, bias = motion(chain, q, v)
-    inertia, gyroscopic = chain.segments.inertia, _gyroscopic(chain, eta)
-    H = composite_inertia(chain, X[:, :-1], S[:, :-1], inertia[:, :-1])
-    A = jnp.concatenate([X, S], axis=-1)
-    wrench = jnp.einsum("npij,npj->npi", inertia, bias) + gyroscopic
-    b = jnp.einsum("npia,npi->na", A[:, :-1], wrench[:, :-1])
-    diagonal = jax.vmap(jnp.diag)(chain.diagonal(q.dtype))
+    G, base, segments = chain.group, base_motion(chain, q, v), chain.segments
+    d, k = G.dim, segments.width
+    A, eta, bias, fall = motion(chain, q, v)
+    felt = bias - fall
+    # the base of a single fixed segment does not move
+    alone = chain.num_segments == 1 and not chain.floating
+    if alone:
+        A = A[..., d:]
 
-    def inward(carry, x):
-        inertia_beyond, force_beyond = carry
-        H, b, A, inertia, bias, gyroscopic, tau, diagonal = x
-        inertia_tip = inertia + inertia_beyond
-        H = H + A.T @ inertia_tip @ A
-        b = b + A.T @ (inertia_tip @ bias + gyroscopic + force_beyond)
-        gains = spd_solve(H[d:, d:] + diagonal, jnp.concatenate([H[d:, :d], (tau - b[d:])[:, None]], axis=1))
-        articulated = H[:d, :d] - H[:d, d:] @ gains[:, :d]
-        return (articulated, b[:d] + H[:d, d:] @ gains[:, d]), gains
+    def load(inertia, eta, felt):
+        return jnp.einsum("...ij,...j->...i", inertia, felt) + _gyroscopic(chain, eta, inertia)
 
+    tip_load, H, b = None, None, None
+    if segments.inertia.shape[1]:
+        A_nodes = A[:, :-1]
+        H = jnp.einsum("npia,npib->nab", A_nodes, jnp.einsum("npij,npja->npia", segments.inertia, A_nodes))
+        b = jnp.einsum("npia,npi->na", A_nodes, load(segments.inertia, eta[:, :-1], felt[:, :-1]))
+    if segments.tip_inertia is not None:
+        tip_load = segments.tip_inertia, load(segments.tip_inertia, eta[:, -1], felt[:, -1])
+
+    def inward(beyond, x):
+        H, b, tip_load, A, bias, tau, diagonal = x
+        if beyond is not None:
+            inertia, force = beyond
+            beyond = inertia, inertia @ bias + force
+        for body in (tip_load, beyond):
+            if body is not None:
+                inertia, wrench = body
+                H_body, b_body = A.T @ (inertia @ A), A.T @ wrench
+                H, b = (H_body, b_body) if H is None else (H + H_body, b + b_body)
+        own = jnp.concatenate([H[-k:, :-k], (tau - b[-k:])[:, None]], axis=1)
+        gains = spd_solve(H[-k:, -k:] + jnp.diag(diagonal), own)
+        if alone:
+            return beyond, gains
+        inertia = H[:d, :d] - H[:d, d:] @ gains[:, :d]
+        return (inertia, b[:d] + H[:d, d:] @ gains[:, d]), gains
+
+    rates = chain.scatter(chain.rates(tau))
+    xs = (H, b, tip_load, A[:, -1], bias[:, -1], rates, chain.diagonal(q.dtype))
     zero = jnp.zeros((d, d), q.dtype), jnp.zeros(d, q.dtype)
-    tips = A[:, -1], inertia[:, -1], bias[:, -1], gyroscopic[:, -1]
-    xs = (H, b, *tips, chain.scatter(chain.rates(tau)), diagonal)
-    (inertia0, force0), gains = serial(inward, zero, xs, reverse=True)
-    fall = gravity_twist(chain, base.g)
-    a0 = -fall
+    articulated, gains = serial(inward, nothing(xs, zero), xs, reverse=True)
+    a0 = jnp.zeros(d, q.dtype)
     if chain.floating:
+        inertia, force = articulated
         if chain.base_inertia is not None:
-            inertia0 = inertia0 + chain.base_inertia
-            force0 = force0 - G.ad(base.eta).T @ (chain.base_inertia @ base.eta)
+            inertia = inertia + chain.base_inertia
+            weight = chain.base_inertia @ gravity_twist(chain, base.g)
+            force = force - weight - G.cobracket(base.eta, chain.base_inertia @ base.eta)
         to_body = G.rotation(base.g).T
-        a0 = spd_solve(inertia0, (G.rotate(to_body, tau[:d]) - force0)[:, None])[:, 0]
+        a0 = spd_solve(inertia, (G.rotate(to_body, tau[:d]) - force)[:, None])[:, 0]
 
     def outward(a, x):
-        X, S, bias, gains = x
+        A, bias, gains = x
+        if alone:
+            return a, gains[:, -1]
         acceleration = gains[:, d] - gains[:, :d] @ a
-        return X @ a + S @ acceleration + bias, acceleration
+        return A @ jnp.concatenate([a, acceleration]) + bias, acceleration
 
-    accelerations = chain.gather(serial(outward, a0, (X[:, -1], S[:, -1], bias[:, -1], gains))[1])
+    accelerations = chain.gather(serial(outward, a0, (A[:, -1], bias[:, -1], gains))[1])
     if not chain.floating:
         return accelerations
-    return jnp.concatenate([G.rotate(G.rotation(base.g), a0 + fall - base.bias), accelerations])
+    return jnp.concatenate([G.rotate(G.rotation(base.g), a0 - base.bias), accelerations])
 
 
 def bias_force(chain: Chain, q: Array, v: Array) -> Array:
@@ -216,7 +246,7 @@ def gravitational_force(chain: Chain, q: Array) -> Array:
 def kinetic_energy(chain: Chain, q: Array, v: Array) -> Array:
     """Kinetic energy, J."""
     eta = motion(chain, q, v).eta
-    energy = 0.5 * jnp.einsum("npi,npij,npj->", eta, chain.segments.inertia, eta)
+    energy = 0.5 * jnp.einsum("npi,npij,npj->", eta, chain.segments.point_inertia, eta)
     if chain.armature is not None:
         energy = energy + 0.5 * (chain.armature @ chain.rates(v) ** 2)
     if chain.base_inertia is not None:
@@ -233,7 +263,7 @@ def gravitational_energy(chain: Chain, q: Array) -> Array:
         mass, moment = G.mass_moment(inertia)
         return -chain.gravity @ (mass * G.position(g) + G.rotation(g) @ moment)
 
-    total = jax.vmap(jax.vmap(energy))(point_poses(chain, q), chain.segments.inertia).sum()
+    total = jax.vmap(jax.vmap(energy))(point_poses(chain, q), chain.segments.point_inertia).sum()
     if chain.base_inertia is not None:
         total = total + energy(base_motion(chain, q, jnp.zeros(G.dim, q.dtype)).g, chain.base_inertia)
     return total

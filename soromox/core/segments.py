@@ -10,6 +10,7 @@ from typing import NamedTuple, cast
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from soromox.lie import Group, se2, se3
@@ -32,6 +33,19 @@ class Point(NamedTuple):
     B: Array
 
 
+class Relative(NamedTuple):
+    """Motion of the points of every segment relative to its base: the inertial nodes, then the tip.
+
+    ``A`` (n, p + 1, d, d + k) takes ``[twist of the base, rates]`` to the twist of a point: inverse adjoint and body
+    Jacobian side by side. ``twist`` (n, p + 1, d) is the part of the rates and ``bias`` (n, p + 1, d) its rate at
+    constant rates.
+    """
+
+    A: Array
+    twist: Array
+    bias: Array
+
+
 class StrainField(NamedTuple):
     """Strain at the quadrature nodes of every segment.
 
@@ -45,21 +59,29 @@ class StrainField(NamedTuple):
 
 
 class Segments(eqx.Module):
-    """A stack of n segments with k coordinates each and p inertial points plus the tip.
+    """A stack of n segments with k coordinates each, p inertial nodes and a tip.
 
     Attributes:
         planar: SE(2) if true, SE(3) if false.
         length: arc length of each segment (n,), m.
-        inertia: spatial inertia (n, p + 1, d, d) at each point, quadrature weight included; the tip is the last.
+        inertia: spatial inertia (n, p, d, d) at the nodes, quadrature weight included; p may be 0.
+        tip_inertia: everything rigid that moves with the tips, about the tip frames, (n, d, d); None for nothing.
     """
 
     planar: eqx.AbstractVar[bool]
     length: eqx.AbstractVar[Array]
     inertia: eqx.AbstractVar[Array]
+    tip_inertia: eqx.AbstractVar[Array | None]
 
     @property
     def group(self) -> Group:
         return group_of(self.planar)
+
+    @property
+    def point_inertia(self) -> Array:
+        """Spatial inertia (n, p + 1, d, d) at the nodes and the tip."""
+        tip = jnp.zeros_like(self.inertia[:, 0]) if self.tip_inertia is None else self.tip_inertia
+        return jnp.concatenate([self.inertia, tip[:, None]], axis=1)
 
     @property
     @abstractmethod
@@ -74,15 +96,26 @@ class Segments(eqx.Module):
     def at(self, q: Array, index: Array, s: Array) -> Point:
         """The material point at arc length ``s`` (m) of segment ``index``; q is (n, k)."""
 
+    def flow(self, q: Array, v: Array) -> Relative:
+        """Motion of the points relative to the segments' bases at the rates ``v``; q and v are (n, k)."""
+
+        def twist(q):
+            g, S = self.local(q)
+            return jnp.einsum("npdk,nk->npd", S, v), (g, S)
+
+        local, bias, (g, S) = jax.jvp(twist, (q,), (v,), has_aux=True)
+        X = jax.vmap(jax.vmap(self.group.inverse_adjoint))(g)
+        return Relative(jnp.concatenate([X, S], axis=-1), local, bias)
+
 
 class ConstantStrain(Segments):
     """Rods of constant strain (PCS): closed-form exponential and tangent operator at every point at once.
 
     A rigid offset may precede the rod (``base_offset``) and follow it (``tip_offset``): caps, platforms,
-    connectors. The last entry of ``inertia`` is everything rigid that moves with the tip, about the tip frame.
+    connectors.
 
     Attributes:
-        basis: (n, d, k), strain is ``basis q + reference``; columns of unused coordinates are zero.
+        scale: (n, d), strain is ``scale q + reference``; zero where a strain is no coordinate.
         reference: (n, d).
         nodes, weights: quadrature rule (p,) on [0, 1].
         base_offset, tip_offset: poses (n, *pose), or None.
@@ -91,20 +124,26 @@ class ConstantStrain(Segments):
     planar: bool = eqx.field(static=True)
     length: Array
     inertia: Array
-    basis: Array
+    scale: Array
     reference: Array
     nodes: Array
     weights: Array
+    tip_inertia: Array | None = None
     base_offset: Array | None = None
     tip_offset: Array | None = None
 
     @property
     def width(self) -> int:
-        return self.basis.shape[-1]
+        return self.scale.shape[-1]
+
+    @property
+    def basis(self) -> Array:
+        """Derivative (n, d, d) of the strain with respect to the coordinates."""
+        return jax.vmap(jnp.diag)(self.scale)
 
     def strain(self, q: Array) -> Array:
         """Strain (n, d) of every segment."""
-        return jnp.einsum("ndk,nk->nd", self.basis, q) + self.reference
+        return self.scale * q + self.reference
 
     def strain_field(self, q: Array) -> StrainField:
         """The (constant) strain at the quadrature nodes."""
@@ -118,10 +157,9 @@ class ConstantStrain(Segments):
 
     def local(self, q: Array) -> tuple[Array, Array]:
         G = self.group
-        fractions = jnp.concatenate([self.nodes, jnp.ones(1, self.nodes.dtype)])
 
-        def segment(xi, length, basis, base_offset, tip_offset):
-            g, S = jax.vmap(lambda x: _arc(G, xi, x * length, basis))(fractions)
+        def segment(xi, length, scale, base_offset, tip_offset):
+            g, S = jax.vmap(lambda s: _arc(G, xi, s, scale))(self._fractions * length)
             if base_offset is not None:
                 g = jax.vmap(G.compose, in_axes=(None, 0))(base_offset, g)
             if tip_offset is not None:
@@ -129,22 +167,60 @@ class ConstantStrain(Segments):
                 S = S.at[-1].set(G.inverse_adjoint(tip_offset) @ S[-1])
             return g, S
 
-        return jax.vmap(segment)(self.strain(q), self.length, self.basis, self.base_offset, self.tip_offset)
+        return jax.vmap(segment)(self.strain(q), self.length, self.scale, self.base_offset, self.tip_offset)
+
+    def flow(self, q: Array, v: Array) -> Relative:
+        # all points of a segment share ad(xi): their operators are polynomials in it, and powers are taken once
+        G, d = self.group, self.group.dim
+        weight = np.repeat([[1, 0], [0, 1]], d, axis=1)  # columns of the base, columns of the rates
+
+        def segment(xi, rate, length, scale, base_offset, tip_offset):
+            a, s = G.ad(xi), self._fractions * length
+            powers, moved, turned = [jnp.eye(d, dtype=s.dtype)], [rate], [jnp.zeros_like(rate)]
+            for _ in range(G.degree):
+                turned.append(G.bracket(rate, moved[-1]) + a @ turned[-1])  # d(a^k)/dt rate
+                moved.append(a @ moved[-1])  # a^k rate
+                powers.append(a @ powers[-1])
+            angular = xi[: G.angular]
+            ramp = s[:, None] ** np.arange(G.degree + 1)[None]
+            X, T, slope = jax.vmap(G.polynomials)(s**2 * (angular @ angular))
+            X, T = ramp * X, (s[:, None] * ramp) * T
+            slope = (s**3 * (2 * (angular @ rate[: G.angular])))[:, None] * ramp * slope
+            columns = jnp.stack([X, T], axis=-1) @ jnp.asarray(weight, s.dtype)
+            powers = jnp.stack(powers)
+            powers = jnp.concatenate([powers, powers * scale[None, None]], axis=-1)
+            moved = jnp.stack(moved)
+            A, twist = jnp.einsum("pkc,kic->pic", columns, powers), T @ moved
+            bias = T @ jnp.stack(turned) + slope @ moved
+            if base_offset is not None:
+                A = jnp.concatenate([A[..., :d] @ G.inverse_adjoint(base_offset), A[..., d:]], axis=-1)
+            points = Relative(A, twist, bias)
+            if tip_offset is not None:
+                to_tip = G.inverse_adjoint(tip_offset)
+                points = jax.tree.map(lambda x: jnp.concatenate([x[:-1], (to_tip @ x[-1])[None]]), points)
+            return points
+
+        rates = self.scale * v
+        return jax.vmap(segment)(self.strain(q), rates, self.length, self.scale, self.base_offset, self.tip_offset)
+
+    @property
+    def _fractions(self) -> Array:
+        return jnp.concatenate([self.nodes, jnp.ones(1, self.nodes.dtype)])
 
     def at(self, q: Array, index: Array, s: Array) -> Point:
         G = self.group
-        B = self.basis[index]
-        xi = B @ q[index] + self.reference[index]
-        g, S = _arc(G, xi, s, B)
+        scale = self.scale[index]
+        xi = scale * q[index] + self.reference[index]
+        g, S = _arc(G, xi, s, scale)
         if self.base_offset is not None:
             g = G.compose(self.base_offset[index], g)
-        return Point(g, S, xi, B)
+        return Point(g, S, xi, jnp.diag(scale))
 
 
-def _arc(G: Group, xi: Array, s: Array, B: Array) -> tuple[Array, Array]:
-    """Pose and body Jacobian after an arc ``s`` of constant strain ``xi`` with basis B."""
+def _arc(G: Group, xi: Array, s: Array, scale: Array) -> tuple[Array, Array]:
+    """Pose and body Jacobian after an arc ``s`` of constant strain ``xi = scale q + ...``."""
     x = s * xi
-    return G.exp(x), s * (G.tangent(x) @ B)
+    return G.exp(x), (s * G.tangent(x)) * scale[None]
 
 
 class Joints(Segments):
@@ -154,15 +230,19 @@ class Joints(Segments):
         screw: (n, d) joint twist in the joint frame, any pitch.
         parent_to_joint: poses (n, *pose) from the previous tip to the joint frame.
         tip: (n, space) link tip in the post-joint frame, m; arc length runs along it.
-        inertia: (n, 1, d, d) spatial inertia of the link about its tip frame.
+        tip_inertia: (n, d, d) spatial inertia of the links about their tip frames.
     """
 
     planar: bool = eqx.field(static=True)
     length: Array
-    inertia: Array
+    tip_inertia: Array
     screw: Array
     parent_to_joint: Array
     tip: Array
+
+    @property
+    def inertia(self) -> Array:  # a link has no other inertial point than its tip
+        return jnp.zeros((self.tip.shape[0], 0) + self.tip_inertia.shape[1:], self.tip_inertia.dtype)
 
     @property
     def width(self) -> int:

@@ -3,9 +3,10 @@
 import jax.numpy as jnp
 from jax import Array
 
+from soromox.lie.group import Polynomials
 from soromox.lie.series import stumpff
 
-dim, space, angular = 3, 2, 1
+dim, space, angular, degree = 3, 2, 1, 2
 pose_shape = (3,)
 
 
@@ -32,7 +33,7 @@ def log(g: Array) -> Array:
     w = g[0]  # unwrapped, so that the logarithm undoes the exponential beyond a half turn
     c = stumpff(w * w, 2)
     a, b = c[1], c[2] * w
-    V = jnp.stack([jnp.stack([a, b]), jnp.stack([-b, a])]) / (a * a + b * b)
+    V = _matrix([[a, b], [-b, a]]) / (a * a + b * b)
     return jnp.concatenate([w[None], V @ g[1:]])
 
 
@@ -41,25 +42,40 @@ def tangent(x: Array) -> Array:
     c = stumpff(w * w, 3)
     a, b, d = c[1], c[2] * w, c[3] * w
     o, one = jnp.zeros_like(w), jnp.ones_like(w)
-    return jnp.stack(
-        [
-            jnp.stack([one, o, o]),
-            jnp.stack([d * vx - c[2] * vy, a, b]),
-            jnp.stack([c[2] * vx + d * vy, -b, a]),
-        ]
+    return _matrix([[one, o, o], [d * vx - c[2] * vy, a, b], [c[2] * vx + d * vy, -b, a]])
+
+
+def polynomials(z: Array) -> Polynomials:
+    # ad (ad^2 + z) = 0
+    c = stumpff(z, 5)
+    one = jnp.ones_like(z)
+    return Polynomials(
+        jnp.stack([one, -c[1], c[2]]),
+        jnp.stack([one, -c[2], c[3]]),
+        jnp.stack([0 * one, 0.5 * c[3] - c[4], 1.5 * c[5] - 0.5 * c[4]]),
     )
+
+
+def bracket(x: Array, y: Array) -> Array:
+    (w, vx, vy), (a, bx, by) = x, y
+    return jnp.stack([jnp.zeros_like(w), vy * a - w * by, w * bx - vx * a])
+
+
+def cobracket(x: Array, h: Array) -> Array:
+    (w, vx, vy), (_, fx, fy) = x, h
+    return jnp.stack([vy * fx - vx * fy, w * fy, -w * fx])
 
 
 def ad(x: Array) -> Array:
     w, vx, vy = x
     o = jnp.zeros_like(w)
-    return jnp.stack([jnp.stack([o, o, o]), jnp.stack([vy, o, -w]), jnp.stack([-vx, w, o])])
+    return _matrix([[o, o, o], [vy, o, -w], [-vx, w, o]])
 
 
 def coad(h: Array) -> Array:
     _, x, y = h
     o = jnp.zeros_like(x)
-    return jnp.stack([jnp.stack([o, -y, x]), jnp.stack([y, o, o]), jnp.stack([-x, o, o])])
+    return _matrix([[o, -y, x], [y, o, o], [-x, o, o]])
 
 
 def adjoint(g: Array) -> Array:
@@ -73,7 +89,7 @@ def inverse_adjoint(g: Array) -> Array:
 
 def rotation(g: Array) -> Array:
     c, s = jnp.cos(g[0]), jnp.sin(g[0])
-    return jnp.stack([jnp.stack([c, -s]), jnp.stack([s, c])])
+    return _matrix([[c, -s], [s, c]])
 
 
 def position(g: Array) -> Array:
@@ -100,7 +116,7 @@ def rigid_inertia(mass: Array, center: Array, rotational: Array) -> Array:
     mx, my = mass * center
     o = jnp.zeros_like(mx)
     polar = rotational + mass * (center @ center)
-    return jnp.stack([jnp.stack([polar, -my, mx]), jnp.stack([-my, mass, o]), jnp.stack([mx, o, mass])])
+    return _matrix([[polar, -my, mx], [-my, mass, o], [mx, o, mass]])
 
 
 def matrix(g: Array) -> Array:
@@ -112,9 +128,13 @@ def hat(x: Array) -> Array:
     """3x3 matrix of a twist."""
     w, vx, vy = x
     o = jnp.zeros_like(w)
-    return jnp.stack([jnp.stack([o, -w, vx]), jnp.stack([w, o, vy]), jnp.stack([o, o, o])])
+    return _matrix([[o, -w, vx], [w, o, vy], [o, o, o]])
 
 
 def _adjoint(c: Array, s: Array, x: Array, y: Array) -> Array:
     o, one = jnp.zeros_like(c), jnp.ones_like(c)
-    return jnp.stack([jnp.stack([one, o, o]), jnp.stack([x, c, -s]), jnp.stack([y, s, c])])
+    return _matrix([[one, o, o], [x, c, -s], [y, s, c]])
+
+
+def _matrix(rows: list[list[Array]]) -> Array:
+    return jnp.stack([jnp.stack(row) for row in rows])

@@ -11,8 +11,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from soromox.lie import so3
+from soromox.lie.group import Polynomials
+from soromox.lie.series import stumpff
 
-dim, space, angular = 6, 3, 3
+dim, space, angular, degree = 6, 3, 3, 4
 pose_shape = (4, 4)
 
 
@@ -41,6 +43,30 @@ def log(g: Array) -> Array:
 
 def tangent(x: Array) -> Array:
     return _dual(so3.tangent, x)
+
+
+def polynomials(z: Array) -> Polynomials:
+    # ad (ad^2 + z)^2 = 0: a series F(ad^2) is its Hermite interpolant at ad^2 = -z
+    c = stumpff(z, 7)
+    d1, d2, d3 = (0.5 * (k * c[k + 2] - c[k + 1]) for k in (1, 2, 3))
+    dd2 = 0.25 * (8 * c[6] - 5 * c[5] + c[4])
+    dd3 = 0.25 * (15 * c[7] - 7 * c[6] + c[5])
+    one = jnp.ones_like(z)
+    return Polynomials(
+        jnp.stack([one, z * d1 - c[1], c[2] - z * d2, d1, -d2]),
+        jnp.stack([one, z * d2 - c[2], c[3] - z * d3, d2, -d3]),
+        jnp.stack([0 * one, z * dd2, -z * dd3, dd2, -dd3]),
+    )
+
+
+def bracket(x: Array, y: Array) -> Array:
+    w, v, a, b = x[:3], x[3:], y[:3], y[3:]
+    return jnp.concatenate([so3.cross(w, a), so3.cross(w, b) + so3.cross(v, a)])
+
+
+def cobracket(x: Array, h: Array) -> Array:
+    w, v, m, f = x[:3], x[3:], h[:3], h[3:]
+    return jnp.concatenate([so3.cross(m, w) + so3.cross(f, v), so3.cross(f, w)])
 
 
 def ad(x: Array) -> Array:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from soromox.actuation import Actuator, ActuatorMetadata, PassiveElement, identity
+from soromox.batching import lanes_last
 from soromox.core import Chain, dynamics, kinematics
 from soromox.core.base import base_pose, pose_from_coordinates
 from soromox.systems.configuration import over_leading
@@ -316,7 +317,7 @@ class ChainRobot(SoftRobot):
         return jnp.concatenate(efforts)
 
     def forward_dynamics(self, t: Array, y: Array, actuation_args: tuple | None = None) -> Array:
-        return self.vector_field()(t, y, actuation_args)
+        return lanes_last(lambda robot, *args: robot.vector_field()(*args))(self, t, y, actuation_args)
 
     def vector_field(self) -> Callable[[Array, Array, tuple | None], Array]:
         chain, driven = self.assemble(), self._driven()

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from diffrax import AbstractSolver, ConstantStepSize
 from jax import Array, lax
 
+from soromox.batching import lanes_last
 from soromox.simulation.paths import adaptive, fixed_grid
 from soromox.systems.state import SystemState
 
@@ -26,6 +27,7 @@ class _Integrated(eqx.Module):
 
 
 @eqx.filter_jit
+@lanes_last
 def continuous_rollout(
     system,
     state,
@@ -75,6 +77,7 @@ def continuous_rollout(
 
 
 @eqx.filter_jit
+@lanes_last
 def discrete_rollout(
     system,
     state,

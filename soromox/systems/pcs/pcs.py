@@ -182,6 +182,10 @@ class _PCS(ChainRobot):
 
     def _basis(self) -> Array:
         """Strain basis (n, d, d) of every segment, columns of inactive strains zero."""
+        return jax.vmap(jnp.diag)(self._scale())
+
+    def _scale(self) -> Array:
+        """Strain per coordinate (n, d), zero where a strain is no coordinate."""
         length = self.segment_length
         n, d = length.shape[0], self.group.dim
         rows = jnp.ones((n, d), length.dtype)
@@ -189,8 +193,7 @@ class _PCS(ChainRobot):
             rows = rows.at[:, : self.group.angular].set(1 / length[:, None])
         active = self._active()
         columns = np.ones(n * d) if active is None else np.isin(np.arange(n * d), active)
-        columns = jnp.asarray(columns.reshape(n, 1, d), length.dtype)
-        return rows[..., None] * jnp.eye(d, dtype=length.dtype)[None] * columns
+        return rows * jnp.asarray(columns.reshape(n, d), length.dtype)
 
     def _project(self, per_segment: Array) -> Array:
         """``B^T K B`` of block-diagonal strain matrices (n, d, d), on the active strains."""
@@ -209,8 +212,8 @@ class _PCS(ChainRobot):
         segments = ConstantStrain(
             planar=planar,
             length=link.length,
-            inertia=jnp.concatenate([inertia, jnp.zeros_like(inertia[:, :1])], axis=1),
-            basis=self._basis(),
+            inertia=inertia,
+            scale=self._scale(),
             reference=link.reference_strain,
             nodes=nodes,
             weights=weights,

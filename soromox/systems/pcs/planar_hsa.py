@@ -110,11 +110,12 @@ class PlanarHSA(PlanarPCS):
         segments = ConstantStrain(
             planar=True,
             length=p.length,
-            inertia=jnp.concatenate([inertia, self._tip_inertia()[:, None]], axis=1),
-            basis=self._basis(),
+            inertia=inertia,
+            scale=self._scale(),
             reference=reference,
             nodes=nodes,
             weights=weights,
+            tip_inertia=self._tip_inertia(),
             base_offset=jax.vmap(_up)(p.proximal_cap_length),
             tip_offset=jax.vmap(_up)(p.distal_cap_length + p.platform_dimension[:, 1]),
         )
