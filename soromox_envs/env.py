@@ -191,8 +191,9 @@ class SoftRobotEnv:
         moved = state.replace(
             time=state.time + 1, system=system, command=jnp.where(healthy, command, state.command), diverged=~healthy
         )
-        tip = self.model.tip_position(params.robot, self._split(params, system)[0])
-        task, terms = self.task.evaluate(state.task, tip, self.model.length(params.robot))
+        tip = self._tip(moved, params)
+        position = params.robot.group.position(tip[0])
+        task, terms = self.task.evaluate(state.task, position, self.model.length(params.robot))
         moved = moved.replace(task=task)
         reward = jnp.where(healthy, self.task.reward(terms), DIVERGENCE_PENALTY)
         info = {
@@ -201,7 +202,7 @@ class SoftRobotEnv:
             "reward_terms": terms.reward_terms,
             "diverged": ~healthy,
         }
-        obs = self._observe(moved, params)
+        obs = self._observe(moved, tip, params)
         truncated = self.is_truncated(moved, params)
         info |= {"terminated": ~healthy, "truncated": truncated, "final_observation": obs}
         if not self.transition_gradients:
@@ -218,17 +219,19 @@ class SoftRobotEnv:
 
     def observe(self, key: Array, state: EnvState, action: Array | None, params: EnvParams) -> Array:
         """Observation (n,) float32: q, qd, tip pose and velocity, actual and commanded actuation, task entries."""
-        return lanes_last(self._observe)(state, params)
+        return lanes_last(lambda state, params: self._observe(state, self._tip(state, params), params))(state, params)
 
-    def _observe(self, state: EnvState, params: EnvParams) -> Array:
+    def _tip(self, state: EnvState, params: EnvParams) -> tuple[Array, Array]:
+        """Pose of the tip and its rate."""
+        robot = params.robot
+        q, qd, _ = robot.split_state(state.system.y)
+        return self.model.tip_motion(robot, q, robot.configuration_derivative(q, qd))
+
+    def _observe(self, state: EnvState, tip_motion: tuple[Array, Array], params: EnvParams) -> Array:
         robot, model = params.robot, self.model
-        q, qd = self._split(params, state.system)
+        q, qd, _ = robot.split_state(state.system.y)
         G, length = robot.group, model.length(robot)
-
-        def tip_of(q):
-            return model.tip_pose(robot, q)
-
-        pose, pose_rate = jax.jvp(tip_of, (q,), (robot.configuration_derivative(q, qd),))
+        pose, pose_rate = tip_motion
         tip, origin = G.position(pose), G.position(robot.params.base_pose)
         velocity = G.position(pose_rate)
         half = 0.5 * (params.upper - params.lower)
@@ -254,9 +257,6 @@ class SoftRobotEnv:
         from soromox_envs.rendering import render_state
 
         return render_state(self, state, self.default_params if params is None else params)
-
-    def _split(self, params: EnvParams, system: SystemState) -> tuple[Array, Array]:
-        return params.robot.split_state(system.y)[:2]
 
     def _command(self, state: EnvState, action: Array, params: EnvParams) -> Array:
         lower, upper = params.lower, params.upper

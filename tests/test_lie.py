@@ -224,7 +224,7 @@ def test_stumpff_functions_and_their_derivatives(order, dtype):
     z = np.array([0.0, 1e-12, 1e-3, 0.3, 0.999, 1.0, 1.001, 4.0, 20.0])
 
     def value(z):
-        return jnp.stack(stumpff(z, order))
+        return stumpff(z, order)
 
     forward, reverse = jax.jacfwd(value), jax.jacrev(value)
     with jax.enable_x64(dtype == "float64"):

@@ -20,6 +20,7 @@ import numpy as np
 from jax import Array, lax
 from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
+from jax.interpreters.partial_eval import dce_jaxpr
 
 from soromox.batching.rules import NAMELESS, RULES, Lanes, evaluate
 
@@ -57,7 +58,7 @@ def lanes_last(function: Callable[P, R]) -> Callable[P, R]:
 
         closed = jax.make_jaxpr(flat)(*leaves)
         # what the function closes over becomes an argument, since it may be batched or differentiated too
-        jaxpr = closed.jaxpr
+        jaxpr, _ = dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars), instantiate=True)
         jaxpr = jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars], debug_info=NAMELESS)
         out = call_p.bind(*closed.consts, *leaves, program=ClosedJaxpr(jaxpr, ()))
         static, tree = static
@@ -98,6 +99,7 @@ def _batch(args, dims, *, program):
 def _in_chunks(program, args, batched, total, count, one):
     """``evaluate`` by ``lax.map`` over ``count`` chunks of lanes; the last lane is repeated to fill them."""
     size = ceil(total / count)
+    lanes = Lanes(size, one)
     flags: list[bool] = []
 
     def split(x):
@@ -108,10 +110,8 @@ def _in_chunks(program, args, batched, total, count, one):
     def chunk(moving):
         moving = iter(moving)
         here = [next(moving) if b else x for x, b in zip(args, batched, strict=True)]
-        out, flags[:] = evaluate(program, here, batched, Lanes(size, one))
-        return [
-            x if flag else jnp.broadcast_to(x[..., None], x.shape + (size,)) for x, flag in zip(out, flags, strict=True)
-        ]
+        out, flags[:] = evaluate(program, here, batched, lanes)
+        return [x if flag else lanes.spread(x) for x, flag in zip(out, flags, strict=True)]
 
     def merge(x):
         x = jnp.moveaxis(x, 0, -2)

@@ -32,15 +32,16 @@ class Lanes(NamedTuple):
 
     def spread(self, x: Any) -> Array:
         """What all lanes share, with lanes."""
-        return jnp.broadcast_to(jnp.asarray(x)[..., None], (*jnp.shape(x), self.count))
+        shape = np.shape(x)
+        return lax.broadcast_in_dim(x, (*shape, self.count), range(len(shape)))
 
 
 Rule = Callable[[JaxprEqn, list[Array], list[bool], Lanes], tuple[list[Array], list[bool]]]
 RULES: dict[str, Rule] = {}
 ELEMENTWISE = frozenset(
     "abs acos add add_any and asin atan atan2 cbrt ceil clamp convert_element_type copy cos cosh div eq erf exp exp2 "
-    "expm1 floor ge gt integer_pow is_finite le log log1p logistic lt max min mul ne neg nextafter not or pow rem round "
-    "rsqrt select_n sign sin sinh sqrt square stop_gradient sub tan tanh xor".split()
+    "expm1 floor ge gt integer_pow is_finite le log log1p logistic lt max min mul ne neg nextafter not or pow rem "
+    "round rsqrt select_n sign sin sinh sqrt square stop_gradient sub tan tanh xor".split()
 )
 
 
@@ -95,7 +96,7 @@ def _vmapped(eqn, operands, flags, lanes):
 def _elementwise(eqn, operands, flags, lanes):
     shape = (*eqn.outvars[0].aval.shape, lanes.count)
     operands = [x if flag else lanes.spread(x) for x, flag in zip(operands, flags, strict=True)]
-    # select and clamp take scalars beside arrays
+    # some take scalars beside arrays, or axes of one beside longer ones
     operands = [x if x.shape == shape else jnp.broadcast_to(x, shape) for x in operands]
     return [eqn.primitive.bind(*operands, **eqn.params)], [True]
 
@@ -183,18 +184,24 @@ def _dot_general(eqn, operands, flags, lanes):
     shapes = [atom.aval.shape for atom in eqn.invars]
     if not 0 < prod(shapes[0][axis] for axis in contracted[0]) <= UNROLLED:
         return _vmapped(eqn, operands, flags, lanes)
-    free = [len(shape) - len(c) - len(b) for shape, c, b in zip(shapes, contracted, batch, strict=True)]
-    shared, sides = len(batch[0]), []
+    kept = [
+        [*b, *(axis for axis in range(len(shape)) if axis not in (*b, *c))]
+        for shape, b, c in zip(shapes, batch, contracted, strict=True)
+    ]
+    shared, out_shape = len(batch[0]), (*eqn.outvars[0].aval.shape, lanes.count)
+    sides = []
     for i, (x, flag) in enumerate(zip(operands, flags, strict=True)):
-        x = x if flag else jnp.asarray(x)[..., None]
-        left = [axis for axis in range(len(shapes[i])) if axis not in contracted[i]]
-        order = [left.index(axis) for axis in batch[i]]
-        order += [j for j, axis in enumerate(left) if axis not in batch[i]]
-        # the free axes of one side are broadcast against those of the other
-        start = shared + (free[0] if i == 0 else 0)
-        new = range(start, start + free[1 - i])
-        sides.append([lax.expand_dims(lax.transpose(y, (*order, len(order))), new) for y in _along(x, contracted[i])])
-    return [lanes.settle(reduce(add, map(mul, *sides)))], [True]
+        x = x if flag else lax.expand_dims(x, (len(shapes[i]),))
+        order = np.argsort(np.argsort(kept[i]))
+        # axes shared, free on the left, free on the right, lanes
+        start = shared if i == 0 else len(kept[0])
+        axes = (*range(shared), *range(start, start + len(kept[i]) - shared), len(out_shape) - 1)
+        for y in _along(x, contracted[i]):
+            if np.any(np.diff(order) < 0):
+                y = lax.transpose(y, (*order, len(order)))
+            sides.append(lax.broadcast_in_dim(y, out_shape, axes))
+    terms = map(mul, sides[: len(sides) // 2], sides[len(sides) // 2 :])
+    return [lanes.settle(reduce(add, terms))], [True]
 
 
 def _along(x: Array, axes: tuple[int, ...]) -> list[Array]:

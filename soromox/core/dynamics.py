@@ -50,7 +50,7 @@ def motion(chain: Chain, q: Array, v: Array) -> Motion:
     eta_base, fall_base = serial(step, (base.eta, fall), (X[:, -1], twist[:, -1]))[1]
     carried, fall = (jnp.einsum("npij,nj->npi", X, x) for x in (eta_base, fall_base))
     # [twist, X eta + twist] = [twist, X eta]
-    bracket = jax.vmap(jax.vmap(G.bracket))(twist, carried)
+    bracket = jax.vmap(jax.vmap(lambda a, b: G.ad(a) @ b))(twist, carried)
     return Motion(A, carried + twist, bias - bracket, fall)
 
 
@@ -58,7 +58,7 @@ def _gyroscopic(chain: Chain, eta: Array, inertia: Array) -> Array:
     """Wrench ``-ad(eta)^T I eta`` that keeps each body (..., d, d) on its twist (..., d)."""
 
     def wrench(eta, inertia):
-        return -chain.group.cobracket(eta, inertia @ eta)
+        return -chain.group.coad(inertia @ eta) @ eta
 
     for _ in range(eta.ndim - 1):
         wrench = jax.vmap(wrench)
@@ -101,7 +101,7 @@ def inverse_dynamics(chain: Chain, q: Array, v: Array, v_dot: Array, *, gravity:
         return tau
     if chain.base_inertia is not None:
         momentum = chain.base_inertia @ base.eta
-        f = f + chain.base_inertia @ a0 - G.cobracket(base.eta, momentum)
+        f = f + chain.base_inertia @ a0 - G.coad(momentum) @ base.eta
     return jnp.concatenate([base.J[:, : G.dim].T @ f, tau])
 
 
@@ -215,7 +215,7 @@ def forward_dynamics(chain: Chain, q: Array, v: Array, tau: Array) -> Array:
         if chain.base_inertia is not None:
             inertia = inertia + chain.base_inertia
             weight = chain.base_inertia @ gravity_twist(chain, base.g)
-            force = force - weight - G.cobracket(base.eta, chain.base_inertia @ base.eta)
+            force = force - weight - G.coad(chain.base_inertia @ base.eta) @ base.eta
         to_body = G.rotation(base.g).T
         a0 = spd_solve(inertia, (G.rotate(to_body, tau[:d]) - force)[:, None])[:, 0]
 

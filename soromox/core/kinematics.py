@@ -22,6 +22,8 @@ class Frame(NamedTuple):
 
 def segment_bases(chain: Chain, q: Array) -> Array:
     """Poses (n, *pose) of the frames at which the segments begin."""
+    if chain.num_segments == 1:
+        return base_pose(chain, q)[None]
     g_tip = chain.segments.local(chain.scatter(chain.internal(q)))[0][:, -1]
     return serial(lambda g, tip: (chain.group.compose(g, tip), g), base_pose(chain, q), g_tip)[1]
 
@@ -45,6 +47,13 @@ def pose_at(chain: Chain, q: Array, s: Array) -> Array:
     index, s_local = locate(chain, s)
     point = chain.segments.at(chain.scatter(chain.internal(q)), index, s_local)
     return chain.group.compose(segment_bases(chain, q)[index], point.g)
+
+
+def end_pose(chain: Chain, q: Array) -> Array:
+    """Pose of the material point at the end of the last segment; ``pose_at`` without the look-up."""
+    last = chain.num_segments - 1
+    point = chain.segments.at(chain.scatter(chain.internal(q)), last, chain.segments.length[last])
+    return chain.group.compose(segment_bases(chain, q)[last], point.g)
 
 
 def base_jacobians(chain: Chain, q: Array) -> Array:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from soromox.batching import settle
 from soromox.lie import Group, se2, se3
 
 
@@ -93,7 +94,7 @@ class Segments(eqx.Module):
         """Poses (n, p + 1, *pose) and body Jacobians (n, p + 1, d, k) of the points; q is (n, k)."""
 
     @abstractmethod
-    def at(self, q: Array, index: Array, s: Array) -> Point:
+    def at(self, q: Array, index: int | Array, s: Array) -> Point:
         """The material point at arc length ``s`` (m) of segment ``index``; q is (n, k)."""
 
     def flow(self, q: Array, v: Array) -> Relative:
@@ -172,26 +173,27 @@ class ConstantStrain(Segments):
     def flow(self, q: Array, v: Array) -> Relative:
         # all points of a segment share ad(xi): their operators are polynomials in it, and powers are taken once
         G, d = self.group, self.group.dim
-        weight = np.repeat([[1, 0], [0, 1]], d, axis=1)  # columns of the base, columns of the rates
 
         def segment(xi, rate, length, scale, base_offset, tip_offset):
-            a, s = G.ad(xi), self._fractions * length
-            powers, moved, turned = [jnp.eye(d, dtype=s.dtype)], [rate], [jnp.zeros_like(rate)]
-            for _ in range(G.degree):
-                turned.append(G.bracket(rate, moved[-1]) + a @ turned[-1])  # d(a^k)/dt rate
+            a, turn, s = G.ad(xi), G.ad(rate), self._fractions * length
+            powers, moved, turned = [a], [a @ rate], [jnp.zeros_like(rate)]
+            for _ in range(G.degree - 1):
+                turned.append(turn @ moved[-1] + a @ turned[-1])  # d(a^k)/dt rate
                 moved.append(a @ moved[-1])  # a^k rate
                 powers.append(a @ powers[-1])
+            powers, moved, turned = jnp.stack(powers, axis=1), jnp.stack(moved), jnp.stack(turned)
             angular = xi[: G.angular]
-            ramp = s[:, None] ** np.arange(G.degree + 1)[None]
-            X, T, slope = jax.vmap(G.polynomials)(s**2 * (angular @ angular))
-            X, T = ramp * X, (s[:, None] * ramp) * T
-            slope = (s**3 * (2 * (angular @ rate[: G.angular])))[:, None] * ramp * slope
-            columns = jnp.stack([X, T], axis=-1) @ jnp.asarray(weight, s.dtype)
-            powers = jnp.stack(powers)
-            powers = jnp.concatenate([powers, powers * scale[None, None]], axis=-1)
-            moved = jnp.stack(moved)
-            A, twist = jnp.einsum("pkc,kic->pic", columns, powers), T @ moved
-            bias = T @ jnp.stack(turned) + slope @ moved
+            steepness = 2 * (angular @ rate[: G.angular])
+            ramp = s[:, None] ** np.arange(1, G.degree + 1)[None]
+            operators = ramp[:, None] * jax.vmap(G.polynomials)(s**2 * (angular @ angular))
+            # columns of the base, columns of the rates
+            factor = jnp.stack([jnp.ones((s.shape[0], d), s.dtype), s[:, None] * scale[None]], axis=1)
+            series = (operators[:, None, :2, :, None] * powers[None, :, None]).sum(3)
+            identity = jnp.eye(d, dtype=s.dtype)[None, :, None]
+            A = settle(factor[:, None] * (identity + series)).reshape(-1, d, 2 * d)
+            tangent, slope = s[:, None] * operators[:, 1], (s**3 * steepness)[:, None] * operators[:, 2]
+            twist = s[:, None] * rate[None] + tangent @ moved
+            bias = tangent @ turned + slope @ moved
             if base_offset is not None:
                 A = jnp.concatenate([A[..., :d] @ G.inverse_adjoint(base_offset), A[..., d:]], axis=-1)
             points = Relative(A, twist, bias)
@@ -207,7 +209,7 @@ class ConstantStrain(Segments):
     def _fractions(self) -> Array:
         return jnp.concatenate([self.nodes, jnp.ones(1, self.nodes.dtype)])
 
-    def at(self, q: Array, index: Array, s: Array) -> Point:
+    def at(self, q: Array, index: int | Array, s: Array) -> Point:
         G = self.group
         scale = self.scale[index]
         xi = scale * q[index] + self.reference[index]
@@ -252,7 +254,7 @@ class Joints(Segments):
         tips = jax.vmap(lambda i: self.at(q, i, self.length[i]))(jnp.arange(self.length.shape[0]))
         return tips.g[:, None], tips.S[:, None]
 
-    def at(self, q: Array, index: Array, s: Array) -> Point:
+    def at(self, q: Array, index: int | Array, s: Array) -> Point:
         G = self.group
         screw = self.screw[index]
         direction = self.tip[index] / self.length[index]

@@ -1,20 +1,8 @@
 """The interface through which the physics core sees SE(2) and SE(3)."""
 
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, Protocol
 
 from jax import Array
-
-
-class Polynomials(NamedTuple):
-    """Coefficients (degree + 1,) of the polynomials in ``ad(x)`` that the exponential's operators are.
-
-    ``adjoint``: the inverse adjoint of ``exp(x)``; ``tangent``: the body tangent operator; ``slope``: the derivatives
-    of the latter's coefficients with respect to the squared angle.
-    """
-
-    adjoint: Array
-    tangent: Array
-    slope: Array
 
 
 class Group(Protocol):
@@ -27,7 +15,7 @@ class Group(Protocol):
         dim: dimension ``d`` of the algebra, 3 or 6.
         space: dimension of the Euclidean space, 2 or 3.
         angular: number of angular components of a twist, 1 or 3.
-        degree: degree of ``Polynomials``, 2 or 4.
+        degree: degree of ``polynomials``, 2 or 4.
         pose_shape: shape of a pose, ``(3,)`` or ``(4, 4)``.
     """
 
@@ -62,18 +50,12 @@ class Group(Protocol):
         ...
 
     @staticmethod
-    def polynomials(z: Array) -> Polynomials:
-        """For twists ``x`` of squared angle ``z`` (rad^2): those of ``ad(x)`` satisfy the group's minimal polynomial."""
-        ...
+    def polynomials(z: Array) -> Array:
+        """Operators of ``exp(x)`` as polynomials in ``ad(x)``, for twists of squared angle ``z`` (rad^2).
 
-    @staticmethod
-    def bracket(x: Array, y: Array) -> Array:
-        """Lie bracket ``[x, y] = ad(x) y`` of two twists."""
-        ...
-
-    @staticmethod
-    def cobracket(x: Array, h: Array) -> Array:
-        """``ad(x)^T h`` of a twist and a wrench or momentum."""
+        Coefficients (3, degree) of ``ad(x) .. ad(x)^degree``: of the inverse adjoint less the identity, of the body
+        tangent operator less the identity, and the derivatives of the latter's with respect to ``z``.
+        """
         ...
 
     @staticmethod

@@ -1,13 +1,28 @@
 """SE(2): poses ``[theta, x, y]`` with theta unwrapped, twists ``[w vx vy]``."""
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
-from soromox.lie.group import Polynomials
-from soromox.lie.series import stumpff
+from soromox.lie.algebra import operators
+from soromox.lie.series import combine, stumpff
 
 dim, space, angular, degree = 3, 2, 1, 2
 pose_shape = (3,)
+
+STRUCTURE = np.zeros((3, 3, 3))
+STRUCTURE[1, 2, 0], STRUCTURE[1, 0, 2] = 1, -1
+STRUCTURE[2, 0, 1], STRUCTURE[2, 1, 0] = 1, -1
+ad, coad = operators(STRUCTURE)
+
+# ad (ad^2 + z) = 0; rows: inverse adjoint, tangent operator, slope; columns: ad, ad^2; c_0 .. c_5
+POLYNOMIALS = np.array(
+    [
+        [[0, -1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]],
+        [[0, 0, -1, 0, 0, 0], [0, 0, 0, 1, 0, 0]],
+        [[0, 0, 0, 0.5, -1, 0], [0, 0, 0, 0, -0.5, 1.5]],
+    ]
+)
 
 
 def identity(dtype) -> Array:
@@ -45,37 +60,8 @@ def tangent(x: Array) -> Array:
     return _matrix([[one, o, o], [d * vx - c[2] * vy, a, b], [c[2] * vx + d * vy, -b, a]])
 
 
-def polynomials(z: Array) -> Polynomials:
-    # ad (ad^2 + z) = 0
-    c = stumpff(z, 5)
-    one = jnp.ones_like(z)
-    return Polynomials(
-        jnp.stack([one, -c[1], c[2]]),
-        jnp.stack([one, -c[2], c[3]]),
-        jnp.stack([0 * one, 0.5 * c[3] - c[4], 1.5 * c[5] - 0.5 * c[4]]),
-    )
-
-
-def bracket(x: Array, y: Array) -> Array:
-    (w, vx, vy), (a, bx, by) = x, y
-    return jnp.stack([jnp.zeros_like(w), vy * a - w * by, w * bx - vx * a])
-
-
-def cobracket(x: Array, h: Array) -> Array:
-    (w, vx, vy), (_, fx, fy) = x, h
-    return jnp.stack([vy * fx - vx * fy, w * fy, -w * fx])
-
-
-def ad(x: Array) -> Array:
-    w, vx, vy = x
-    o = jnp.zeros_like(w)
-    return _matrix([[o, o, o], [vy, o, -w], [-vx, w, o]])
-
-
-def coad(h: Array) -> Array:
-    _, x, y = h
-    o = jnp.zeros_like(x)
-    return _matrix([[o, -y, x], [y, o, o], [-x, o, o]])
+def polynomials(z: Array) -> Array:
+    return combine(z, POLYNOMIALS, np.zeros_like(POLYNOMIALS))
 
 
 def adjoint(g: Array) -> Array:

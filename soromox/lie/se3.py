@@ -8,14 +8,30 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from soromox.lie import so3
-from soromox.lie.group import Polynomials
-from soromox.lie.series import stumpff
+from soromox.lie.algebra import operators
+from soromox.lie.series import combine
 
 dim, space, angular, degree = 6, 3, 3, 4
 pose_shape = (4, 4)
+
+STRUCTURE = np.zeros((6, 6, 6))
+for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # [w + eps v, a + eps b] = w x a + eps (w x b + v x a)
+    for a, b, c in ((0, 0, 0), (3, 0, 3), (3, 3, 0)):
+        STRUCTURE[k + a, i + b, j + c], STRUCTURE[k + a, j + b, i + c] = 1, -1
+ad, coad = operators(STRUCTURE)
+
+# ad (ad^2 + z)^2 = 0: a series F(ad^2) is its Hermite interpolant at ad^2 = -z; derivatives of c_1 .. c_3 by z
+c0, c1, c2, c3, c4, c5, c6, c7 = np.eye(8)
+d1, d2, d3 = 0.5 * (c3 - c2), c4 - 0.5 * c3, 1.5 * c5 - 0.5 * c4
+dd2, dd3 = 2 * c6 - 1.25 * c5 + 0.25 * c4, 3.75 * c7 - 1.75 * c6 + 0.25 * c5
+# rows: inverse adjoint, tangent operator, slope; columns: ad .. ad^4; combinations of c_0 .. c_7
+PLAIN = np.array([[-c1, c2, d1, -d2], [-c2, c3, d2, -d3], [0 * c0, 0 * c0, dd2, -dd3]])
+SCALED = np.array([[d1, -d2, 0 * c0, 0 * c0], [d2, -d3, 0 * c0, 0 * c0], [dd2, -dd3, 0 * c0, 0 * c0]])
+del i, j, k, a, b, c, c0, c1, c2, c3, c4, c5, c6, c7, d1, d2, d3, dd2, dd3
 
 
 def identity(dtype) -> Array:
@@ -45,37 +61,8 @@ def tangent(x: Array) -> Array:
     return _dual(so3.tangent, x)
 
 
-def polynomials(z: Array) -> Polynomials:
-    # ad (ad^2 + z)^2 = 0: a series F(ad^2) is its Hermite interpolant at ad^2 = -z
-    c = stumpff(z, 7)
-    d1, d2, d3 = (0.5 * (k * c[k + 2] - c[k + 1]) for k in (1, 2, 3))
-    dd2 = 0.25 * (8 * c[6] - 5 * c[5] + c[4])
-    dd3 = 0.25 * (15 * c[7] - 7 * c[6] + c[5])
-    one = jnp.ones_like(z)
-    return Polynomials(
-        jnp.stack([one, z * d1 - c[1], c[2] - z * d2, d1, -d2]),
-        jnp.stack([one, z * d2 - c[2], c[3] - z * d3, d2, -d3]),
-        jnp.stack([0 * one, z * dd2, -z * dd3, dd2, -dd3]),
-    )
-
-
-def bracket(x: Array, y: Array) -> Array:
-    w, v, a, b = x[:3], x[3:], y[:3], y[3:]
-    return jnp.concatenate([so3.cross(w, a), so3.cross(w, b) + so3.cross(v, a)])
-
-
-def cobracket(x: Array, h: Array) -> Array:
-    w, v, m, f = x[:3], x[3:], h[:3], h[3:]
-    return jnp.concatenate([so3.cross(m, w) + so3.cross(f, v), so3.cross(f, w)])
-
-
-def ad(x: Array) -> Array:
-    return _dual(so3.skew, x)
-
-
-def coad(h: Array) -> Array:
-    W, V = so3.skew(h[:3]), so3.skew(h[3:])
-    return jnp.block([[W, V], [V, jnp.zeros_like(V)]])
+def polynomials(z: Array) -> Array:
+    return combine(z, PLAIN, SCALED)
 
 
 def adjoint(g: Array) -> Array:

@@ -5,12 +5,13 @@ from math import factorial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
-def stumpff(z: Array, order: int) -> tuple[Array, ...]:
-    """Stumpff functions ``c_0 .. c_order`` of ``z = theta^2``.
+def stumpff(z: Array, order: int) -> Array:
+    """Stumpff functions ``c_0 .. c_order`` of ``z = theta^2``, (order + 1, ...).
 
     ``c_k(z) = sum_j (-z)^j / (2j + k)!``, hence ``c_0 = cos(theta)``, ``c_1 = sin(theta)/theta``,
     ``c_2 = (1 - cos(theta))/theta^2``, ``c_3 = (theta - sin(theta))/theta^3`` and so on. They obey
@@ -19,41 +20,51 @@ def stumpff(z: Array, order: int) -> tuple[Array, ...]:
 
     Args:
         z: squared angle, rad^2, any shape, ``z >= 0``.
-        order: highest index wanted, at least 1.
+        order: highest index wanted.
     """
     small = z < 1
-    z_small = jnp.where(small, z, 0)
-    near = _descend(z_small, order)
-    far = _ascend(jnp.where(small, 1, z), order)
-    return tuple(jnp.where(small, a, b) for a, b in zip(near, far, strict=True))
+    near = _taylor(jnp.where(small, z, 0), order)
+    far = _closed_form(jnp.where(small, 1, z), order)
+    return jnp.where(small[None], near, far)
 
 
 @stumpff.defjvp
 def _stumpff_jvp(order: int, primals, tangents):
     (z,), (z_dot,) = primals, tangents
     c = stumpff(z, order + 2)
-    slopes = tuple(0.5 * (k * c[k + 2] - c[k + 1]) * z_dot for k in range(order + 1))
-    return c[: order + 1], slopes
+    k = _column(np.arange(order + 1), z)
+    return c[: order + 1], 0.5 * (k * c[2:] - c[1:-1]) * z_dot[None]
 
 
-def _descend(z: Array, order: int) -> list[Array]:
-    """The two highest functions by Taylor series on ``0 <= z < 1``, the rest by the recurrence."""
-    terms = 9 if jnp.finfo(z.dtype).bits > 32 else 5
-    c = [jnp.zeros_like(z)] * (order + 1)
-    for k in (order, order - 1):
-        total = jnp.full_like(z, 1.0 / factorial(2 * terms + k))
-        for j in reversed(range(terms)):
-            total = 1.0 / factorial(2 * j + k) - z * total
-        c[k] = total
-    for k in reversed(range(order - 1)):
-        c[k] = 1.0 / factorial(k) - z * c[k + 2]
-    return c
+def _column(numbers, z: Array) -> Array:
+    """One number an order, against the shape of ``z``."""
+    return jnp.asarray(numbers, z.dtype).reshape((-1,) + (1,) * z.ndim)
 
 
-def _ascend(z: Array, order: int) -> list[Array]:
-    """Closed forms for ``z >= 1``, where dividing by ``z`` loses no digits."""
-    theta = jnp.sqrt(z)
-    c = [jnp.cos(theta), jnp.sin(theta) / theta]
-    for k in range(2, order + 1):
-        c.append((1.0 / factorial(k - 2) - c[k - 2]) / z)
-    return c
+def _taylor(z: Array, order: int) -> Array:
+    """Taylor series for ``0 <= z < 1``, all orders at once."""
+    terms = 10 if jnp.finfo(z.dtype).bits > 32 else 6
+    total = jnp.zeros((order + 1,) + z.shape, z.dtype)
+    for j in reversed(range(terms)):
+        total = _column([1 / factorial(2 * j + k) for k in range(order + 1)], z) - z[None] * total
+    return total
+
+
+def _closed_form(z: Array, order: int) -> Array:
+    """``c_{k+2} = (1/k! - c_k) / z`` unwound from cosine and sine for ``z >= 1``, where it loses no digits."""
+    theta, w = jnp.sqrt(z), -1 / z
+    half = np.arange(order + 1) // 2
+    even = np.arange(order + 1) % 2 == 0
+    # c_k = w^m c_{k - 2m} - sum_{i=1..m} w^i / (k - 2i)!, m = k // 2
+    start = _column(even, z) * jnp.cos(theta)[None] + _column(~even, z) * (jnp.sin(theta) / theta)[None]
+    total = jnp.zeros((order + 1,) + z.shape, z.dtype)
+    for i in reversed(range(order // 2 + 1)):
+        constant = [-1 / factorial(k - 2 * i) if 1 <= i <= k // 2 else 0 for k in range(order + 1)]
+        total = w[None] * total + (_column(half == i, z) * start + _column(constant, z))
+    return total
+
+
+def combine(z: Array, plain: np.ndarray, scaled: np.ndarray) -> Array:
+    """``(plain + z scaled) c(z)``: linear combinations (...,) of Stumpff functions with tables (..., order + 1)."""
+    c = stumpff(z, plain.shape[-1] - 1)
+    return jnp.asarray(plain, c.dtype) @ c + z * (jnp.asarray(scaled, c.dtype) @ c)

@@ -28,12 +28,6 @@ def left_tangent(w: Array) -> Array:
     return _series(w, 1)
 
 
-def cross(a: Array, b: Array) -> Array:
-    """Vector product of two (3,) vectors."""
-    (x, y, z), (u, v, w) = a, b
-    return jnp.stack([y * w - z * v, z * u - x * w, x * v - y * u])
-
-
 def _series(w: Array, shift: int) -> Array:
     """``sum_k skew(w)^k / (k + shift)!``, with ``skew(w)^2 = w w^T - |w|^2``."""
     z = w @ w

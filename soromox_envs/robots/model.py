@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import equinox as eqx
+import jax
 import numpy as np
 from diffrax import AbstractSolver, Bosh3, Heun, Tsit5
 from jax import Array
@@ -59,9 +61,18 @@ class RobotModel:
         """World position (space,) of the tip, m."""
         return robot.group.position(self.tip_pose(robot, q))
 
+    def tip_motion(self, robot: SoftRobot, q: Array, q_dot: Array) -> tuple[Array, Array]:
+        """Pose of the tip and its rate; traced once a program."""
+        return _tip_motion(self.tip_pose, robot, q, q_dot)
+
     def make_solver(self, robot: SoftRobot) -> AbstractSolver:
         """The default solver for this robot."""
         return SOLVERS[self.solver](robot)
+
+
+@eqx.filter_jit
+def _tip_motion(tip_pose: Callable[[Any, Array], Array], robot: SoftRobot, q: Array, q_dot: Array):
+    return jax.jvp(lambda q: tip_pose(robot, q), (q,), (q_dot,))
 
 
 def input_limits(robot: SoftRobot) -> tuple[np.ndarray, np.ndarray]:

@@ -209,7 +209,7 @@ class PlanarHSA(PlanarPCS):
 
     def forward_kinematics_end_effector(self, q: Array) -> Array:
         """Pose [theta, x, y] of the end effector: last platform's outer face and ``end_effector_offset``."""
-        return se2.compose(self.forward_kinematics(q, self.length), self._end_effector_from_rods())
+        return se2.compose(kinematics.end_pose(self.assemble(), q), self._end_effector_from_rods())
 
     def _end_effector_from_rods(self) -> Array:
         return se2.compose(_up(self._tip_height()[-1]), self.params.end_effector_offset)
