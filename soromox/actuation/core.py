@@ -6,7 +6,7 @@ the user's input u into efforts e conjugate to y; the generalised force is A e. 
 """
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import equinox as eqx
 import jax
@@ -55,7 +55,13 @@ class Transmission(eqx.Module):
 
 
 class EffortModel(eqx.Module):
-    """From inputs to efforts."""
+    """From inputs to efforts.
+
+    Attributes:
+        elastic: whether the effort depends on the coordinates.
+    """
+
+    elastic: ClassVar[bool] = False
 
     @abstractmethod
     def effort(self, u: Array, y: Array, y_dot: Array) -> Array:
@@ -84,6 +90,19 @@ class Actuator(eqx.Module):
     def params(self) -> Any:
         """The differentiable parameters: ``transmission`` and ``effort_model``."""
         return ActuatorParams(self.transmission, self.effort_model)
+
+    def stiffness(self, chain: Chain, q: Array, u: Array) -> Array | None:
+        """Stiffness (n, k, k) that the held inputs ``u`` lend the segments, for linearly implicit steps.
+
+        None where the effort does not depend on the configuration, as with tendons: what bending does to their lever
+        arms is not stiff.
+        """
+        if not self.effort_model.elastic:
+            return None
+        A = self.transmission.matrix(chain, q)
+        y = self.transmission.coordinates(chain, q)
+        slope = jax.jacfwd(lambda y: self.effort_model.effort(u, y, jnp.zeros_like(y)))(y)
+        return chain.blocks(-(A @ slope @ A.T))
 
     def with_params(self, params: "ActuatorParams") -> Self:
         """A copy with all parameters replaced."""

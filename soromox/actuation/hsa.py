@@ -4,6 +4,8 @@ Stoelzle, Rus, Della Santina, "An experimental study of model-based control for 
 2024, and the model's published parameter sets.
 """
 
+from typing import ClassVar
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -51,6 +53,7 @@ class HSAMotor(EffortModel):
         reference: (num_segments, num_rods, 3) rod strains at rest.
     """
 
+    elastic: ClassVar[bool] = True
     handedness: Array
     coupling: Array
     stiffness: Array

@@ -21,7 +21,7 @@ class Chain(eqx.Module):
         segments: the stack of n segments with k coordinates each.
         base: pose of the fixed base; unused when floating.
         gravity: (space,), m/s^2, world frame.
-        stiffness, damping: (N, N) on the N internal coordinates.
+        stiffness, damping: (n, k, k), one block a segment, or (N, N) on the N internal coordinates.
         rest: (N,) configuration without elastic force.
         active: which of the n k segment coordinates exist, in order (None: all of them).
         armature: (N,) inertia added to the diagonal, or None.
@@ -53,7 +53,7 @@ class Chain(eqx.Module):
 
     @property
     def num_internal(self) -> int:
-        return self.stiffness.shape[0]
+        return len(self.active) if self.active is not None else self.num_segments * self.segments.width
 
     @property
     def num_base_velocities(self) -> int:
@@ -87,6 +87,29 @@ class Chain(eqx.Module):
         """Segment rows (n, k, ...) to the internal coordinates (N, ...)."""
         x = x.reshape((-1,) + x.shape[2:])
         return x if self.active is None else x[np.array(self.active)]
+
+    def apply(self, matrix: Array, x: Array) -> Array:
+        """Product of a stiffness or damping, in blocks or not, with an internal vector (N,)."""
+        if matrix.ndim == 2:
+            return matrix @ x
+        return self.gather(jnp.einsum("nij,nj->ni", matrix, self.scatter(x)))
+
+    def dense(self, matrix: Array) -> Array:
+        """A stiffness or damping as (N, N)."""
+        if matrix.ndim == 2:
+            return matrix
+        n, k = matrix.shape[:2]
+        full = jnp.einsum("nij,nm->nimj", matrix, jnp.eye(n, dtype=matrix.dtype)).reshape(n * k, n * k)
+        return full if self.active is None else full[np.ix_(self.active, self.active)]
+
+    def blocks(self, matrix: Array) -> Array:
+        """The diagonal blocks (n, k, k) of a stiffness or damping, one a segment."""
+        if matrix.ndim == 3:
+            return matrix
+        rows = jax.vmap(self.scatter, in_axes=1, out_axes=2)(matrix)
+        blocks = jax.vmap(jax.vmap(self.scatter))(rows)
+        index = np.arange(self.num_segments)
+        return jnp.moveaxis(blocks, 2, 1)[index, index]
 
     def selection(self, dtype) -> Array:
         """The (n, k, nv) matrices that pick each segment's coordinates out of a velocity."""

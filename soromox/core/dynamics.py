@@ -163,10 +163,11 @@ def _coriolis(G, inertia: Array, J: Array, J_dot: Array, eta: Array) -> Array:
     return J.T @ (inertia @ J_dot + B @ J)
 
 
-def forward_dynamics(chain: Chain, q: Array, v: Array, tau: Array) -> Array:
+def forward_dynamics(chain: Chain, q: Array, v: Array, tau: Array, *, own: Array | None = None) -> Array:
     """Acceleration (nv,) under the generalised force ``tau``, by articulated bodies; O(n).
 
     Gravity and velocity-dependent forces are included; elastic, damping and actuation forces belong in ``tau``.
+    ``own`` (n, k, k) is inertia to add to the segments' own coordinates.
     """
     G, base, segments = chain.group, base_motion(chain, q, v), chain.segments
     d, k = G.dim, segments.width
@@ -189,7 +190,7 @@ def forward_dynamics(chain: Chain, q: Array, v: Array, tau: Array) -> Array:
         tip_load = segments.tip_inertia, load(segments.tip_inertia, eta[:, -1], felt[:, -1])
 
     def inward(beyond, x):
-        H, b, tip_load, A, bias, tau, diagonal = x
+        H, b, tip_load, A, bias, tau, added = x
         if beyond is not None:
             inertia, force = beyond
             beyond = inertia, inertia @ bias + force
@@ -198,15 +199,15 @@ def forward_dynamics(chain: Chain, q: Array, v: Array, tau: Array) -> Array:
                 inertia, wrench = body
                 H_body, b_body = A.T @ (inertia @ A), A.T @ wrench
                 H, b = (H_body, b_body) if H is None else (H + H_body, b + b_body)
-        own = jnp.concatenate([H[-k:, :-k], (tau - b[-k:])[:, None]], axis=1)
-        gains = spd_solve(H[-k:, -k:] + jnp.diag(diagonal), own)
+        gains = spd_solve(H[-k:, -k:] + added, jnp.concatenate([H[-k:, :-k], (tau - b[-k:])[:, None]], axis=1))
         if alone:
             return beyond, gains
         inertia = H[:d, :d] - H[:d, d:] @ gains[:, :d]
         return (inertia, b[:d] + H[:d, d:] @ gains[:, d]), gains
 
     rates = chain.scatter(chain.rates(tau))
-    xs = (H, b, tip_load, A[:, -1], bias[:, -1], rates, chain.diagonal(q.dtype))
+    added = jax.vmap(jnp.diag)(chain.diagonal(q.dtype))
+    xs = (H, b, tip_load, A[:, -1], bias[:, -1], rates, added if own is None else added + own)
     zero = jnp.zeros((d, d), q.dtype), jnp.zeros(d, q.dtype)
     articulated, gains = serial(inward, nothing(xs, zero), xs, reverse=True)
     a0 = jnp.zeros(d, q.dtype)

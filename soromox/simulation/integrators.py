@@ -10,6 +10,8 @@ import jax.numpy as jnp
 from diffrax import RESULTS, AbstractTerm, LocalLinearInterpolation
 from jax import lax
 
+from soromox.simulation.implicit import Implicit
+
 
 class _FixedStep(diffrax.AbstractSolver):
     """A method without error estimate or memory, linear between its steps."""
@@ -50,7 +52,32 @@ class RK4(_FixedStep):
         return y1, None, dict(y0=y0, y1=y1), None, RESULTS.successful
 
 
-class SemiImplicitEuler(_FixedStep):
+class _Mechanical(_FixedStep):
+    """A method that knows the mechanical state ``y = [q, v, auxiliary]`` among the leaves that it integrates.
+
+    Attributes:
+        system: the robot, which supplies ``split_state``, ``pack_state`` and ``retract_configuration``.
+    """
+
+    system: eqx.AbstractVar[Any]
+
+    def _split(self, state):
+        # a bare array is the mechanical state itself, otherwise it is the leaf named y
+        return self.system.split_state(state if eqx.is_array(state) else state.y)
+
+    def _acceleration(self, rates):
+        """The rate of v in a rate of the state, [q_dot, v_dot, auxiliary_dot] like the state."""
+        return self._split(rates)[1]
+
+    def _moved(self, state, shift, v, h, rates):
+        """The state with q retracted along ``shift``, velocity ``v`` and everything else a step along ``rates``."""
+        q = self._split(state)[0]
+        moved = jax.tree.map(lambda y, rate: y + h * rate, state, rates)
+        y = self.system.pack_state(self.system.retract_configuration(q, shift), v, self._split(moved)[2])
+        return y if eqx.is_array(state) else eqx.tree_at(lambda state: state.y, moved, y)
+
+
+class SemiImplicitEuler(_Mechanical):
     """Kick-drift Euler for a state ``y = [q, v, auxiliary]``: one evaluation a step, first order.
 
     ``v+ = v + h v_dot(q, v)``, then ``q+ = retract(q, h v+)``; unlike ``diffrax.SemiImplicitEuler`` the acceleration
@@ -69,15 +96,71 @@ class SemiImplicitEuler(_FixedStep):
     def step(self, terms, t0, t1, y0, args, solver_state, made_jump):
         h = t1 - t0
         rates = terms.vf(t0, y0, args)
-        y1 = jax.tree.map(lambda y, rate: y + h * rate, y0, rates)
-        # a bare array is the mechanical state itself, otherwise it is the leaf named y
-        if eqx.is_array(y0):
-            y1 = self._drift(y0, y1, h)
-        else:
-            y1 = eqx.tree_at(lambda state: state.y, y1, self._drift(y0.y, y1.y, h))
+        v = self._split(y0)[1] + h * self._acceleration(rates)
+        y1 = self._moved(y0, h * v, v, h, rates)
         return y1, None, dict(y0=y0, y1=y1), None, RESULTS.successful
 
-    def _drift(self, y0, y1, h):
-        q, _, _ = self.system.split_state(y0)
-        _, v, auxiliary = self.system.split_state(y1)
-        return self.system.pack_state(self.system.retract_configuration(q, h * v), v, auxiliary)
+
+class LinearlyImplicitMidpoint(_Mechanical):
+    """Implicit midpoint rule with one Newton step a step: second order, one evaluation and factorisation a step.
+
+    The Jacobian is that of elasticity and damping alone, block by block (``Implicit``), and the acceleration of the
+    step before predicts the midpoint, so that what the Jacobian leaves out costs no order. Stiff elasticity limits the
+    step by accuracy only; stiff modes are not damped beyond their own damping. Everything but q and v takes the
+    explicit midpoint rule. The first step needs one evaluation more.
+
+    Attributes:
+        system: the robot; its vector field must know ``Implicit``, as those of all chains do.
+    """
+
+    system: Any
+
+    def order(self, terms) -> int:
+        return 2
+
+    def init(self, terms, t0, t1, y0, args):
+        return terms.vf(t0, y0, args)
+
+    def step(self, terms, t0, t1, y0, args, solver_state, made_jump):
+        h, rates = t1 - t0, solver_state
+        _, v, _ = self._split(y0)
+        predicted = self._acceleration(rates)
+        middle = self._moved(y0, 0.5 * h * (v + 0.5 * h * predicted), v + 0.5 * h * predicted, 0.5 * h, rates)
+        request = Implicit(args, 0.5 * h, predicted, jnp.zeros_like(v))
+        rates = terms.vf(t0 + 0.5 * h, middle, request)
+        dv = h * self._acceleration(rates)
+        y1 = self._moved(y0, h * (v + 0.5 * dv), v + dv, h, rates)
+        return y1, None, dict(y0=y0, y1=y1), rates, RESULTS.successful
+
+
+class RosenbrockW2(_Mechanical):
+    """ROS2 (Verwer et al. 1999) as a W-method: second order, two evaluations and factorisations a step.
+
+    The Jacobian is that of elasticity and damping alone, block by block (``Implicit``); the order does not depend on
+    it. With ``gamma = 1 - 1/sqrt(2)`` stiff elastic modes are damped out (L-stability). Everything but q and v takes
+    Heun's method.
+
+    Attributes:
+        system: the robot; its vector field must know ``Implicit``, as those of all chains do.
+    """
+
+    system: Any
+
+    def order(self, terms) -> int:
+        return 2
+
+    def step(self, terms, t0, t1, y0, args, solver_state, made_jump):
+        h = t1 - t0
+        step = (1 - 0.5**0.5) * h
+        _, v, _ = self._split(y0)
+        rates_1 = terms.vf(t0, y0, Implicit(args, step, jnp.zeros_like(v), v))
+        a1 = self._acceleration(rates_1)
+        v1 = v + step * a1
+        ahead = self._moved(y0, h * v1, v + h * a1, h, rates_1)
+        shift = v + h * a1 - 2 * v1
+        rates_2 = terms.vf(t1, ahead, Implicit(args, step, 2 * a1, shift))
+        a2 = self._acceleration(rates_2) - 2 * a1
+        v2 = shift + step * a2
+        mean = jax.tree.map(lambda a, b: 0.5 * (a + b), rates_1, rates_2)
+        y1 = self._moved(y0, h * (1.5 * v1 + 0.5 * v2), v + h * (1.5 * a1 + 0.5 * a2), h, mean)
+        return y1, None, dict(y0=y0, y1=y1), None, RESULTS.successful

@@ -13,6 +13,7 @@ from soromox.actuation import Actuator, ActuatorMetadata, PassiveElement, identi
 from soromox.batching import lanes_last
 from soromox.core import Chain, dynamics, kinematics
 from soromox.core.base import base_pose, pose_from_coordinates
+from soromox.simulation.implicit import Implicit
 from soromox.systems.configuration import over_leading
 from soromox.systems.params import BaseSoftRobotParams
 from soromox.systems.soft_robot import ExecutionBackend, SoftRobot, check_backend
@@ -243,23 +244,25 @@ class ChainRobot(SoftRobot):
 
     def stiffness_matrix(self) -> Array:
         """Elastic stiffness of the body, (nv, nv), zero for the base."""
-        return self._with_base(self._with_base(self.assemble().stiffness).T).T
+        chain = self.assemble()
+        return self._with_base(self._with_base(chain.dense(chain.stiffness)).T).T
 
     def elastic_force(self, q: Array) -> Array:
         return self._with_base(self._elastic(self.assemble(), q)) + self.passive_elastic_force(q)
 
     def damping_matrix(self, q: Array) -> Array:
-        body = self._with_base(self._with_base(self.assemble().damping).T).T
+        chain = self.assemble()
+        body = self._with_base(self._with_base(chain.dense(chain.damping)).T).T
         return body + self.passive_damping_matrix(q)
 
     def _elastic(self, chain: Chain, q: Array) -> Array:
         """Elastic force of the body on the internal coordinates."""
-        return chain.stiffness @ (chain.internal(q) - chain.rest)
+        return chain.apply(chain.stiffness, chain.internal(q) - chain.rest)
 
     def _elastic_energy(self, q: Array) -> Array:
         chain = self.assemble()
         stretch = chain.internal(q) - chain.rest
-        return 0.5 * stretch @ chain.stiffness @ stretch + self.passive_elastic_energy(q)
+        return 0.5 * stretch @ chain.apply(chain.stiffness, stretch) + self.passive_elastic_energy(q)
 
     def _gravitational_energy(self, q: Array) -> Array:
         return dynamics.gravitational_energy(self.assemble(), q)
@@ -322,12 +325,16 @@ class ChainRobot(SoftRobot):
     def vector_field(self) -> Callable[[Array, Array, tuple | None], Array]:
         chain, driven = self.assemble(), self._driven()
 
-        def field(t: Array, y: Array, actuation_args: tuple | None = None) -> Array:
+        def field(t: Array, y: Array, actuation_args: tuple | Implicit | None = None) -> Array:
             q, qd, auxiliary = self.split_state(y)
-            u, tau_ext = self.unpack_actuation(actuation_args, y.dtype)
-            tau = self._internal_force(chain, driven, q, qd, auxiliary, u)
+            implicit = actuation_args if isinstance(actuation_args, Implicit) else None
+            u, tau_ext = self.unpack_actuation(actuation_args if implicit is None else implicit.args, y.dtype)
+            tau, own = self._internal_force(chain, driven, q, qd, auxiliary, u), None
+            if implicit is not None:
+                force, own = self._implicit(chain, driven, q, u, implicit)
+                tau = tau + force
             tau = self._with_base(tau) if tau_ext is None else self._with_base(tau) + tau_ext
-            acceleration = dynamics.forward_dynamics(chain, q, qd, tau)
+            acceleration = dynamics.forward_dynamics(chain, q, qd, tau, own=own)
             rates = [
                 self.configuration_derivative(q, qd),
                 acceleration,
@@ -342,7 +349,7 @@ class ChainRobot(SoftRobot):
     ) -> Array:
         """Actuation less elasticity and damping, on the internal coordinates (N,)."""
         x, rates = chain.internal(q), chain.rates(qd)
-        tau = -self._restoring(chain, q, auxiliary) - chain.damping @ rates
+        tau = -self._restoring(chain, q, auxiliary) - chain.apply(chain.damping, rates)
         for element in self.passive_elements:
             tau = tau - element.force(chain, x) - element.damping_matrix(chain, x) @ rates
         i = 0
@@ -352,6 +359,21 @@ class ChainRobot(SoftRobot):
             tau = tau + A @ actuator.effort_model.effort(u[i : i + actuator.num_inputs], y, A.T @ rates)
             i += actuator.num_inputs
         return tau
+
+    def _implicit(
+        self, chain: Chain, driven: tuple[Actuator, ...], q: Array, u: Array, implicit: Implicit
+    ) -> tuple[Array, Array]:
+        """Force (N,) and inertia (n, k, k) that a linearly implicit stage adds to the equation of motion."""
+        x, h = chain.internal(q), implicit.step
+        stiffness, damping = chain.blocks(chain.stiffness), chain.blocks(chain.damping)
+        i = 0
+        for actuator in driven:
+            extra = actuator.stiffness(chain, x, u[i : i + actuator.num_inputs])
+            stiffness = stiffness if extra is None else stiffness + extra
+            i += actuator.num_inputs
+        rate, shift = (chain.scatter(chain.rates(v)) for v in (implicit.rate, implicit.shift))
+        force = jnp.einsum("nij,nj->ni", damping, rate) + jnp.einsum("nij,nj->ni", stiffness, h * rate - shift)
+        return chain.gather(h * force), h * damping + h**2 * stiffness
 
     def _restoring(self, chain: Chain, q: Array, auxiliary: Array) -> Array:
         """Elastic force of the body in the equation of motion; families with hysteresis mix it in."""

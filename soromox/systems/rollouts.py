@@ -11,6 +11,7 @@ from diffrax import AbstractSolver, ConstantStepSize
 from jax import Array, lax
 
 from soromox.batching import lanes_last
+from soromox.simulation.implicit import Implicit
 from soromox.simulation.paths import adaptive, fixed_grid
 from soromox.systems.state import SystemState
 
@@ -53,11 +54,11 @@ def continuous_rollout(
         u, control_rate = controller(seen)
         return base + u, control_rate
 
-    def rate(t, x: _Integrated, _):
+    def rate(t, x: _Integrated, request):
         x = eqx.tree_at(lambda x: x.y, x, system.project_state(x.y))
         u, control_rate = actuation(t, x)
         tau, environment_rate = _external(environment_model, tau_ext, SystemState(t, x.y, u, *_others(x)))
-        y_rate = field(t, x.y, (u,) if tau is None else (u, tau))
+        y_rate = field(t, x.y, _arguments(request, u, tau))
         return _Integrated(
             y_rate, _or_zero(control_rate, x.control_state), _or_zero(environment_rate, x.environment_state)
         )
@@ -101,11 +102,11 @@ def discrete_rollout(
         u, control_rate = controller(SystemState(t, x.y, state.u, x.control_state, x.environment_state))
         u = base + u
 
-        def rate(t, free: _Free, _):
+        def rate(t, free: _Free, request):
             y = system.project_state(free.y)
             seen = SystemState(t, y, u, x.control_state, free.environment_state)
             tau, environment_rate = _external(environment_model, tau_ext, seen)
-            y_rate = field(t, y, (u,) if tau is None else (u, tau))
+            y_rate = field(t, y, _arguments(request, u, tau))
             return _Free(y_rate, _or_zero(environment_rate, free.environment_state))
 
         free, term = _Free(x.y, x.environment_state), diffrax.ODETerm(rate)
@@ -169,6 +170,12 @@ def _external(model: EnvironmentModel | None, tau_ext: Array | None, state: Syst
     if tau is None:
         return tau_ext, rate
     return (tau if tau_ext is None else tau_ext + tau), rate
+
+
+def _arguments(request: Implicit | None, u: Array, tau: Array | None) -> Any:
+    """The field's arguments, inside what a linearly implicit solver asks of it."""
+    args = (u,) if tau is None else (u, tau)
+    return args if request is None else request._replace(args=args)
 
 
 def _or_zero(rate: Any, state: Any) -> Any:

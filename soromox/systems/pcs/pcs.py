@@ -195,15 +195,6 @@ class _PCS(ChainRobot):
         columns = np.ones(n * d) if active is None else np.isin(np.arange(n * d), active)
         return rows * jnp.asarray(columns.reshape(n, d), length.dtype)
 
-    def _project(self, per_segment: Array) -> Array:
-        """``B^T K B`` of block-diagonal strain matrices (n, d, d), on the active strains."""
-        basis = self._basis()
-        blocks = jnp.einsum("nia,nij,njb->nab", basis, per_segment, basis)
-        n, d = blocks.shape[:2]
-        full = jnp.einsum("nab,nm->namb", blocks, jnp.eye(n, dtype=blocks.dtype)).reshape(n * d, n * d)
-        active = self._active()
-        return full if active is None else full[np.ix_(active, active)]
-
     def assemble(self) -> Chain:
         link, planar = self.params.link, self.is_planar
         nodes, weights = gauss_legendre(self.structure.num_gauss_points, link.length.dtype)
@@ -222,12 +213,13 @@ class _PCS(ChainRobot):
 
     def _chain(self, segments: ConstantStrain, stiffness: Array, damping: Array) -> Chain:
         """A chain with the elasticity of block-diagonal strain matrices (n, d, d)."""
+        scale = segments.scale
         return Chain(
             segments=segments,
             base=pose_from_coordinates(self.is_planar, self.params.base_pose),
             gravity=self.params.gravity,
-            stiffness=self._project(stiffness),
-            damping=self._project(damping),
+            stiffness=scale[:, :, None] * stiffness * scale[:, None],
+            damping=scale[:, :, None] * damping * scale[:, None],
             rest=jnp.zeros(self.num_dofs, segments.length.dtype),
             active=self._active(),
             floating=self.floating,
