@@ -10,7 +10,14 @@ from pathlib import Path
 import jax
 
 RESULTS = Path(__file__).parent / "results"
-PROGRAMS = {"throughput": [], "integration": ["--lanes", "16"]}
+PROGRAMS = {
+    "dynamics": ["--lanes", "1", "64", "1024"],
+    "arm": [],
+    "throughput": ["--robot", "PlanarHSA", "PCS", "PCS2", "--lanes", "64", "256", "--processes", "2", "--naive"],
+    "integration": ["--robot", "PlanarHSA", "PCS", "PCS2", "--lanes", "8"],
+    "startup": [],
+    "memory": ["--steps", "100000"],
+}
 
 
 def main() -> None:

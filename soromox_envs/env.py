@@ -232,7 +232,7 @@ class SoftRobotEnv:
         q, qd, _ = robot.split_state(state.system.y)
         G, length = robot.group, model.length(robot)
         pose, pose_rate = tip_motion
-        tip, origin = G.position(pose), G.position(robot.params.base_pose)
+        tip, origin = G.position(pose), robot.params.base_pose[-G.space :]
         velocity = G.position(pose_rate)
         half = 0.5 * (params.upper - params.lower)
 

@@ -13,7 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from scipy.stats import qmc
 
+from soromox.batching import lanes_last
 from soromox_envs.robots import model_of
 from soromox_envs.robots.model import RobotModel, input_limits
 
@@ -21,6 +23,7 @@ NEWTON_STEPS = 8
 STAGES = 16
 TABLE_SIZE = 1024
 GRID = 160
+LOG2_SAMPLES = 13
 
 
 def load_table(key: str) -> dict[str, np.ndarray]:
@@ -69,12 +72,19 @@ def spread(points: np.ndarray, count: int) -> np.ndarray:
     return np.array(chosen)
 
 
-def build_table(model: RobotModel, grid: int = GRID, size: int = TABLE_SIZE) -> dict[str, np.ndarray]:
-    """Equilibria over a regular grid of the admissible actuation, thinned to an even spread of tips."""
+def admissible_inputs(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Actuations (K, m): a regular grid of two inputs, a low-discrepancy set of more."""
+    m = len(lower)
+    if m <= 2:
+        axes = [np.linspace(a, b, GRID) for a, b in zip(lower, upper, strict=True)]
+        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, m)
+    return lower + (upper - lower) * qmc.Sobol(m, scramble=False).random_base2(LOG2_SAMPLES)
+
+
+def build_table(model: RobotModel, size: int = TABLE_SIZE) -> dict[str, np.ndarray]:
+    """Equilibria over the admissible actuation, thinned to an even spread of tips."""
     robot = model.build()
-    lower, upper = input_limits(robot)
-    axes = [np.linspace(a, b, grid) for a, b in zip(lower, upper, strict=True)]
-    inputs = jnp.asarray(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes)))
+    inputs = jnp.asarray(admissible_inputs(*input_limits(robot)))
 
     @eqx.filter_jit
     def settle(robot, u):
@@ -82,7 +92,7 @@ def build_table(model: RobotModel, grid: int = GRID, size: int = TABLE_SIZE) -> 
             q = equilibrium(robot, u)
             return q, model.tip_position(robot, q), stable(robot, q, u)
 
-        return jax.vmap(one)(u)
+        return jax.vmap(lanes_last(one))(u)
 
     q, tip, ok = (np.asarray(x) for x in settle(robot, inputs))
     u, q, tip = np.asarray(inputs)[ok], q[ok], tip[ok]

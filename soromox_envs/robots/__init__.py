@@ -4,11 +4,11 @@ from importlib import import_module
 
 from soromox_envs.robots.model import RobotModel
 
-MODULES = {"PlanarHSA": "planar_hsa"}
+MODULES = {"PlanarHSA": "planar_hsa", "PCS": "pcs", "PCS2": "pcs"}
 
 
 def model_of(key: str) -> RobotModel:
     """The robot of that key; its module is imported on demand."""
     if key not in MODULES:
         raise ValueError(f"unknown robot {key!r}; the suite has {', '.join(MODULES)}")
-    return import_module(f"soromox_envs.robots.{MODULES[key]}").MODEL
+    return import_module(f"soromox_envs.robots.{MODULES[key]}").MODELS[key]

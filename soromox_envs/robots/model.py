@@ -10,7 +10,7 @@ import numpy as np
 from diffrax import AbstractSolver, Bosh3, Heun, Tsit5
 from jax import Array
 
-from soromox.simulation import RK4, SemiImplicitEuler
+from soromox.simulation import RK4, LinearlyImplicitMidpoint, RosenbrockW2, SemiImplicitEuler
 from soromox.systems import SoftRobot
 
 SOLVERS: dict[str, Callable[[SoftRobot], AbstractSolver]] = {
@@ -19,6 +19,8 @@ SOLVERS: dict[str, Callable[[SoftRobot], AbstractSolver]] = {
     "Heun": lambda robot: Heun(),
     "Bosh3": lambda robot: Bosh3(),
     "Tsit5": lambda robot: Tsit5(),
+    "LinearlyImplicitMidpoint": LinearlyImplicitMidpoint,
+    "RosenbrockW2": RosenbrockW2,
 }
 """Solvers by name; a name is hashable, a solver that holds a robot is not."""
 

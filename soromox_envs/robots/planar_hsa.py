@@ -81,3 +81,5 @@ MODEL = RobotModel(
     velocity_scale=(0.01, 0.1, 0.4),
     tip_speed_scale=8.0,
 )
+
+MODELS = {MODEL.key: MODEL}

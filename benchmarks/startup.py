@@ -1,0 +1,72 @@
+"""Time until an environment has taken its first step, in new processes: cold, and warm from the persistent cache.
+
+``python -m benchmarks.startup`` prints reset + step after imports and ``make``, tracing and compiling included.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.machine import describe_machine
+
+CASES = (("PlanarHSA", 1), ("PlanarHSA", 256), ("PCS", 1), ("PCS", 256), ("PCS2", 256))
+PROGRAM = """
+import sys, time
+robot, lanes = sys.argv[1], int(sys.argv[2])
+import jax, jax.numpy as jnp
+from soromox_envs.env import make_env
+env, params = make_env(robot, "Reach")
+reset, step = env.reset, env.step
+keys, actions = jax.random.key(0), jnp.zeros(env.num_actions)
+if lanes > 1:
+    keys, actions = jax.random.split(keys, lanes), jnp.zeros((lanes, env.num_actions))
+    reset, step = jax.vmap(reset, (0, None)), jax.vmap(step, (0, 0, 0, None))
+jax.block_until_ready(keys)
+start = time.perf_counter()
+_, state = jax.jit(reset)(keys, params)
+jax.block_until_ready(jax.jit(step)(keys, state, actions, params))
+print(time.perf_counter() - start)
+"""
+
+
+def measure(robot: str, lanes: int) -> dict:
+    """Seconds of the first reset + step without and with a filled cache."""
+    row = {"robot": robot, "lanes": lanes}
+    with tempfile.TemporaryDirectory() as cache:
+        settings = {"JAX_COMPILATION_CACHE_DIR": cache, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+        for name in ("cold_s", "warm_s"):
+            command = [sys.executable, "-c", PROGRAM, robot, str(lanes)]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | settings)
+            row[name] = float(done.stdout)
+    return row
+
+
+def markdown(rows: list[dict]) -> str:
+    """The rows as a Markdown table."""
+    lines = [
+        "First reset + step (tracing, compiling and running), after imports",
+        "",
+        "| robot (Reach) | lanes | cold (s) | warm (s) |",
+        "|---|---:|---:|---:|",
+    ]
+    lines += [f"| {r['robot']} | {r['lanes']} | {r['cold_s']:.1f} | {r['warm_s']:.1f} |" for r in rows]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="also write the rows here")
+    arguments = parser.parse_args()
+    rows = [measure(*case) for case in CASES]
+    print(markdown(rows))
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"machine": describe_machine(), "rows": rows}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
