@@ -14,7 +14,7 @@ PROGRAMS = {
     "dynamics": ["--lanes", "1", "64", "1024"],
     "arm": [],
     "throughput": ["--robot", "PlanarHSA", "PCS", "PCS2", "--lanes", "64", "256", "--processes", "2", "--naive"],
-    "integration": ["--robot", "PlanarHSA", "PCS", "PCS2", "--lanes", "8"],
+    "integration": ["--robot", "PCS", "--lanes", "8"],
     "startup": [],
     "memory": ["--steps", "100000"],
 }

@@ -26,7 +26,8 @@ from soromox.batching.rules import NAMELESS, RULES, Lanes, evaluate
 
 CHUNK = 128  # lanes of one pass on a CPU; about 100 kB for a 6 x 6 matrix at every node of a rod
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 call_p = Primitive("lanes_last")
 call_p.multiple_results = True
 settle_p = Primitive("settle")
@@ -46,23 +47,23 @@ def lanes_last(function: Callable[P, R]) -> Callable[P, R]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         moving, still = eqx.partition((args, kwargs), eqx.is_array)
         leaves, structure = jax.tree.flatten(moving)
-        static: Any = None
+        rest: list[Any] = []
 
-        def flat(*leaves: Array):
-            nonlocal static
+        def flat(*leaves: Array) -> list[Any]:
+            call: Any = function
             args, kwargs = eqx.combine(jax.tree.unflatten(structure, leaves), still)
-            arrays, static = eqx.partition(function(*args, **kwargs), eqx.is_array)
-            leaves, tree = jax.tree.flatten(arrays)
-            static = static, tree
-            return leaves
+            arrays, others = eqx.partition(call(*args, **kwargs), eqx.is_array)
+            out, tree = jax.tree.flatten(arrays)
+            rest[:] = tree, others
+            return out
 
         closed = jax.make_jaxpr(flat)(*leaves)
-        # what the function closes over becomes an argument, since it may be batched or differentiated too
         jaxpr, _ = dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars), instantiate=True)
+        # what the function closes over becomes an argument, since it may be batched or differentiated too
         jaxpr = jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars], debug_info=NAMELESS)
         out = call_p.bind(*closed.consts, *leaves, program=ClosedJaxpr(jaxpr, ()))
-        static, tree = static
-        return eqx.combine(jax.tree.unflatten(tree, out), static)
+        tree, others = rest
+        return eqx.combine(jax.tree.unflatten(tree, out), others)
 
     return wrapped
 

@@ -80,7 +80,7 @@ def _run(eqn: JaxprEqn) -> Callable[..., list[Array]]:
     def call(*operands):
         free = [i for i, atom in enumerate(eqn.invars) if not isinstance(atom, Literal)]
         # an operand may come twice; its variable counts once
-        variables = {eqn.invars[i]: operands[i] for i in free}
+        variables: dict[Any, Any] = {eqn.invars[i]: operands[i] for i in free}
         jaxpr = Jaxpr((), list(variables), eqn.outvars, [eqn], eqn.effects, debug_info=NAMELESS)
         return jaxpr_as_fun(ClosedJaxpr(jaxpr, ()))(*variables.values())
 

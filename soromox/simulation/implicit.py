@@ -20,6 +20,6 @@ class Implicit(NamedTuple):
     """
 
     args: Any
-    step: Array
+    step: Any
     rate: Array
     shift: Array

@@ -6,6 +6,7 @@ of the same material; four tendons at 15 mm end with the first segment, four mor
 incompressible (G = E / 3) and has a Kelvin-Voigt damping of 318 Pa s.
 """
 
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -34,7 +35,7 @@ def _arm(lengths: list[float], radius: float, offset: float) -> PCS:
         material_damping_coefficient=np.full(n, DAMPING),
     )
     actuator = tendons(
-        offset * np.stack([np.cos(azimuth), np.sin(azimuth)], axis=1),
+        jnp.asarray(offset * np.stack([np.cos(azimuth), np.sin(azimuth)], axis=1)),
         num_segments=n,
         end=ends.tolist(),
         names=[f"tendon_{segment}_{i % 4}" for i, segment in enumerate(ends)],

@@ -308,9 +308,11 @@ class PlanarPCS(_PCS):
     """Planar piecewise-constant-strain robot: strains [kappa, axial, shear] a segment, backbone along local x."""
 
     params_type: ClassVar[type] = PlanarPCSParams
+    __init__ = _PCS.__init__  # for type checkers, which would make one of the fields
 
 
 class PCS(_PCS):
     """Spatial piecewise-constant-strain robot: strains [kx ky kz sx sy sz] a segment, backbone along local x."""
 
     params_type: ClassVar[type] = PCSParams
+    __init__ = _PCS.__init__  # for type checkers, which would make one of the fields
