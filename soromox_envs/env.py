@@ -175,7 +175,7 @@ class SoftRobotEnv:
         self, key: Array, state: EnvState, action: Array, params: EnvParams
     ) -> tuple[Array, EnvState, Array, Array, dict[str, Any]]:
         """One control interval without reset: obs, state, reward, terminated, info."""
-        return lanes_last(self._step)(key, state, action, params)
+        return lanes_last(self._step, alone=(True, True, True, False))(key, state, action, params)
 
     def _step(
         self, key: Array, state: EnvState, action: Array, params: EnvParams
@@ -219,7 +219,11 @@ class SoftRobotEnv:
 
     def observe(self, key: Array, state: EnvState, action: Array | None, params: EnvParams) -> Array:
         """Observation (n,) float32: q, qd, tip pose and velocity, actual and commanded actuation, task entries."""
-        return lanes_last(lambda state, params: self._observe(state, self._tip(state, params), params))(state, params)
+
+        def observe(state, params):
+            return self._observe(state, self._tip(state, params), params)
+
+        return lanes_last(observe, alone=(True, False))(state, params)
 
     def _tip(self, state: EnvState, params: EnvParams) -> tuple[Array, Array]:
         """Pose of the tip and its rate."""

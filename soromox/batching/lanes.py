@@ -9,7 +9,8 @@ lanes last (``soromox.batching.rules``), and large batches go through it in chun
 before batching, ``vmap(grad(f))``, see plain ``f``; ``grad`` of a batched ``f`` differentiates the rewritten program.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import ceil
 from typing import Any, ParamSpec, TypeVar
 
@@ -41,8 +42,14 @@ def settle(x: Array) -> Array:
     return settle_p.bind(x)
 
 
-def lanes_last(function: Callable[P, R]) -> Callable[P, R]:
-    """``function`` of arrays and pytrees, whose batches under ``jax.vmap`` run with the lanes on the last axis."""
+def lanes_last(function: Callable[P, R], *, alone: Sequence[bool] | None = None) -> Callable[P, R]:
+    """``function`` of arrays and pytrees, whose batches under ``jax.vmap`` run with the lanes on the last axis.
+
+    Args:
+        function: any function.
+        alone: where given, a call outside ``jax.vmap`` runs as a batch of one lane, so that it rounds as a lane of a
+            batch does; says of each positional argument whether it belongs to the lane, or is shared by all lanes.
+    """
 
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         moving, still = eqx.partition((args, kwargs), eqx.is_array)
@@ -61,34 +68,42 @@ def lanes_last(function: Callable[P, R]) -> Callable[P, R]:
         jaxpr, _ = dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars), instantiate=True)
         # what the function closes over becomes an argument, since it may be batched or differentiated too
         jaxpr = jaxpr.replace(constvars=(), invars=[*jaxpr.constvars, *jaxpr.invars], debug_info=NAMELESS)
-        out = call_p.bind(*closed.consts, *leaves, program=ClosedJaxpr(jaxpr, ()))
+        flags = None
+        if alone is not None:
+            own = [flag for flag, arg in zip(alone, moving[0], strict=True) for _ in jax.tree.leaves(arg)]
+            flags = (*(False for _ in closed.consts), *own)
+        out = call_p.bind(*closed.consts, *leaves, program=ClosedJaxpr(jaxpr, ()), alone=flags)
         tree, others = rest
         return eqx.combine(jax.tree.unflatten(tree, out), others)
 
     return wrapped
 
 
-def _inline(*args: Array, program: ClosedJaxpr) -> list[Array]:
-    return jaxpr_as_fun(program)(*args)
+def _inline(*args: Array, program: ClosedJaxpr, alone: tuple[bool, ...] | None) -> list[Array]:
+    if alone is None:
+        return jaxpr_as_fun(program)(*args)
+    lane = [x[..., None] if flag else x for x, flag in zip(args, alone, strict=True)]
+    out, flags = evaluate(program, lane, alone, Lanes(1, _hidden_one(lane, alone)))
+    return [x[..., 0] if flag else x for x, flag in zip(out, flags, strict=True)]
 
 
-def _jvp(primals, tangents, *, program):
+def _jvp(primals, tangents, *, program, alone):
     moving = [i for i, tangent in enumerate(tangents) if type(tangent) is not ad.Zero]
 
     def along(*values):
         args = list(primals)
         for i, value in zip(moving, values, strict=True):
             args[i] = value
-        return _inline(*args, program=program)
+        return jaxpr_as_fun(program)(*args)
 
     return jax.jvp(along, [primals[i] for i in moving], [tangents[i] for i in moving])
 
 
-def _batch(args, dims, *, program):
+def _batch(args, dims, *, program, alone):
     batched = [dim is not None for dim in dims]
     total = next(x.shape[dim] for x, dim in zip(args, dims, strict=True) if dim is not None)
     args = [jnp.moveaxis(x, dim, -1) if b else x for x, dim, b in zip(args, dims, batched, strict=True)]
-    one = _hidden_one([x for x, b in zip(args, batched, strict=True) if b])
+    one = _hidden_one(args, batched)
     count = ceil(total / CHUNK) if _on_cpu() else 1
     if count == 1:
         out, flags = evaluate(program, args, batched, Lanes(total, one))
@@ -122,9 +137,10 @@ def _in_chunks(program, args, batched, total, count, one):
     return [merge(x) for x in out], [True] * len(out)
 
 
-def _hidden_one(args: list[Array]) -> Array:
-    """One, by way of a question to the data that the compiler does not know to be rhetorical."""
-    x = next((x for x in args if jnp.issubdtype(x.dtype, jnp.floating) and x.size), jnp.ones(1)).reshape(-1)[0]
+def _hidden_one(args: Sequence[Array], batched: Sequence[bool]) -> Array:
+    """One, by way of a question to the data of the lanes that the compiler does not know to be rhetorical."""
+    data = (x for x, b in zip(args, batched, strict=True) if b and jnp.issubdtype(x.dtype, jnp.floating) and x.size)
+    x = next(data, jnp.ones(1)).reshape(-1)[0]
     return lax.stop_gradient(jnp.where(jnp.isnan(x) & jnp.isfinite(x), 2.0, 1.0).astype(x.dtype))
 
 
@@ -134,8 +150,8 @@ def _on_cpu() -> bool:
     return platform == "cpu"
 
 
-call_p.def_impl(lambda *args, program: jax.jit(jaxpr_as_fun(program))(*args))
-call_p.def_abstract_eval(lambda *args, program: program.out_avals)
+call_p.def_impl(lambda *args, **params: jax.jit(partial(_inline, **params))(*args))
+call_p.def_abstract_eval(lambda *args, program, alone: program.out_avals)
 ad.primitive_jvps[call_p] = _jvp
 batching.primitive_batchers[call_p] = _batch
 mlir.register_lowering(call_p, mlir.lower_fun(_inline, multiple_results=True))
