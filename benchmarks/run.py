@@ -1,4 +1,4 @@
-"""``make bench``: all benchmarks, into ``benchmarks/results/<date>-<device>.json`` and ``.md``."""
+"""``make bench``: the benchmarks of speed and memory, into ``benchmarks/results/<date>-<device>.json`` and ``.md``."""
 
 import json
 import subprocess
@@ -13,10 +13,9 @@ RESULTS = Path(__file__).parent / "results"
 PROGRAMS = {
     "dynamics": ["--lanes", "1", "64", "1024"],
     "arm": [],
-    "throughput": ["--robot", "PlanarHSA", "PCS", "PCS2", "--lanes", "64", "256", "--processes", "2", "--naive"],
-    "integration": ["--robot", "PCS", "--lanes", "8"],
+    "throughput": ["--robot", "PlanarHSA", "PCS", "PCS2", "--lanes", "256", "--processes", "2", "--naive"],
     "startup": [],
-    "memory": ["--steps", "100000"],
+    "memory": ["--steps", "20000"],
 }
 
 

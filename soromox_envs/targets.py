@@ -23,7 +23,7 @@ NEWTON_STEPS = 8
 STAGES = 16
 TABLE_SIZE = 1024
 GRID = 160
-LOG2_SAMPLES = 13
+LOG2_SAMPLES = 12
 
 
 def load_table(key: str) -> dict[str, np.ndarray]:

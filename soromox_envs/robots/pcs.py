@@ -2,8 +2,9 @@
 
 ``PCS``: length 0.25 m, radius 25 mm, Young's modulus 0.25 MPa, density 1070 kg/m^3, four tendons at 20 mm with up to
 25 N, the silicone arm of the field's published reaching environment. ``PCS2``: two segments of 0.15 m and 20 mm radius
-of the same material; four tendons at 15 mm end with the first segment, four more run through. The silicone is
-incompressible (G = E / 3) and has a Kelvin-Voigt damping of 318 Pa s.
+of the same material; four tendons at 15 mm end with the first segment, four more run through, each with up to 8 N:
+with 25 N eight of them would halve its length and throw it about chaotically. The silicone is incompressible
+(G = E / 3) and has a Kelvin-Voigt damping of 318 Pa s.
 """
 
 import jax.numpy as jnp
@@ -18,11 +19,10 @@ from soromox_envs.robots.model import RobotModel
 YOUNG_MODULUS = 0.25e6  # Pa
 DAMPING = 318.0  # Pa s
 DENSITY = 1070.0  # kg / m^3
-MAX_TENSION = 25.0  # N
 STRAINS = ("twist", "bend_y", "bend_z", "axial", "shear_y", "shear_z")
 
 
-def _arm(lengths: list[float], radius: float, offset: float) -> PCS:
+def _arm(lengths: list[float], radius: float, offset: float, max_tension: float) -> PCS:
     n = len(lengths)
     azimuth = np.tile(0.5 * np.pi * np.arange(4), n)
     ends = np.repeat(np.arange(n), 4)
@@ -39,19 +39,19 @@ def _arm(lengths: list[float], radius: float, offset: float) -> PCS:
         num_segments=n,
         end=ends.tolist(),
         names=[f"tendon_{segment}_{i % 4}" for i, segment in enumerate(ends)],
-        max_tension=MAX_TENSION,
+        max_tension=max_tension,
     )
     return PCS(params, actuators=actuator)
 
 
 def build_pcs() -> PCS:
     """One segment."""
-    return _arm([0.25], 0.025, 0.02)
+    return _arm([0.25], 0.025, 0.02, 25.0)
 
 
 def build_pcs2() -> PCS:
     """Two segments."""
-    return _arm([0.15, 0.15], 0.02, 0.015)
+    return _arm([0.15, 0.15], 0.02, 0.015, 8.0)
 
 
 def length(robot: PCS) -> Array:
@@ -64,17 +64,17 @@ def tip_pose(robot: PCS, q: Array) -> Array:
     return kinematics.end_pose(robot.assemble(), q)
 
 
-def _model(key: str, build, segments: int, solver_dt: float, actuator_dt: float) -> RobotModel:
+def _model(key: str, build, segments: int, rate_limit: float, solver_dt: float) -> RobotModel:
     return RobotModel(
         key=key,
         build=build,
         length=length,
         tip_pose=tip_pose,
-        rate_limit=50.0,
+        rate_limit=rate_limit,
         lag=0.02,
-        solver="RK4",
+        solver="RosenbrockW2",
         solver_dt=solver_dt,
-        actuator_dt=actuator_dt,
+        actuator_dt=0.005,
         coordinate_names=tuple(f"{name}_{i}" for i in range(segments) for name in STRAINS),
         coordinate_scale=(0.1, 0.1, 0.1, 4.0, 4.0, 4.0) * segments,
         velocity_scale=(0.01, 0.01, 0.01, 0.4, 0.4, 0.4) * segments,
@@ -83,6 +83,6 @@ def _model(key: str, build, segments: int, solver_dt: float, actuator_dt: float)
 
 
 MODELS = {
-    "PCS": _model("PCS", build_pcs, 1, 0.005, 0.005),
-    "PCS2": _model("PCS2", build_pcs2, 2, 0.005, 0.005),
+    "PCS": _model("PCS", build_pcs, 1, 50.0, 0.005),
+    "PCS2": _model("PCS2", build_pcs2, 2, 16.0, 0.005),
 }
