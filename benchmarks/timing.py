@@ -10,8 +10,7 @@ import jax
 def confine(core: int = 0) -> None:
     """Keep this process on one core, so that rates are rates a core."""
     if hasattr(os, "sched_setaffinity"):
-        cores = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {cores[core % len(cores)]})
+        os.sched_setaffinity(0, {core % (os.cpu_count() or 1)})
 
 
 def compile_seconds(function: Callable, *args) -> tuple[Callable, float]:

@@ -64,7 +64,7 @@ def tip_pose(robot: PCS, q: Array) -> Array:
     return kinematics.end_pose(robot.assemble(), q)
 
 
-def _model(key: str, build, segments: int, rate_limit: float, solver_dt: float) -> RobotModel:
+def _model(key: str, build, segments: int, rate_limit: float, solver: str, solver_dt: float) -> RobotModel:
     return RobotModel(
         key=key,
         build=build,
@@ -72,9 +72,9 @@ def _model(key: str, build, segments: int, rate_limit: float, solver_dt: float) 
         tip_pose=tip_pose,
         rate_limit=rate_limit,
         lag=0.02,
-        solver="RosenbrockW2",
+        solver=solver,
         solver_dt=solver_dt,
-        actuator_dt=0.005,
+        actuator_dt=solver_dt,
         coordinate_names=tuple(f"{name}_{i}" for i in range(segments) for name in STRAINS),
         coordinate_scale=(0.1, 0.1, 0.1, 4.0, 4.0, 4.0) * segments,
         velocity_scale=(0.01, 0.01, 0.01, 0.4, 0.4, 0.4) * segments,
@@ -83,6 +83,6 @@ def _model(key: str, build, segments: int, rate_limit: float, solver_dt: float) 
 
 
 MODELS = {
-    "PCS": _model("PCS", build_pcs, 1, 50.0, 0.005),
-    "PCS2": _model("PCS2", build_pcs2, 2, 16.0, 0.005),
+    "PCS": _model("PCS", build_pcs, 1, 50.0, "RK4", 0.00625),
+    "PCS2": _model("PCS2", build_pcs2, 2, 16.0, "RosenbrockW2", 0.005),
 }
