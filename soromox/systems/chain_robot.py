@@ -335,12 +335,8 @@ class ChainRobot(SoftRobot):
                 tau = tau + force
             tau = self._with_base(tau) if tau_ext is None else self._with_base(tau) + tau_ext
             acceleration = dynamics.forward_dynamics(chain, q, qd, tau, own=own)
-            rates = [
-                self.configuration_derivative(q, qd),
-                acceleration,
-                self._auxiliary_rate(chain, qd, auxiliary),
-            ]
-            return jnp.concatenate(rates)
+            drift, memory = self.configuration_derivative(q, qd), self._auxiliary_rate(chain, qd, auxiliary)
+            return jnp.concatenate([drift, acceleration, memory])
 
         return field
 
