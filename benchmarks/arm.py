@@ -5,16 +5,12 @@ tensions that move by +-0.5 N a step and stay positive. The field integrates it 
 evaluations a control interval. ``python -m benchmarks.arm``, float64, one core.
 """
 
-import argparse
-import json
-from pathlib import Path
-
 import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.machine import describe_machine
+from benchmarks.report import parser, report, table
 from benchmarks.timing import confine, seconds
 from soromox.actuation import tendons
 from soromox.simulation import RK4, LinearlyImplicitMidpoint, RosenbrockW2
@@ -113,32 +109,26 @@ def measure() -> list[dict]:
 
 
 def markdown(rows: list[dict]) -> str:
-    """The rows as a Markdown table."""
-    lines = [
-        f"The published arm at 15 Hz, {LANES} episodes of {STEPS} random increments; evaluations an interval",
-        "",
-        "| solver | steps | evaluations | fewer than Tsit5 at 0.1 ms | CPU time less | largest tip error (% of L) |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
-    for row in rows:
-        lines.append(
-            f"| {row['solver']} | {row['substeps']} | {row['evaluations']} | {row['evaluations_saved']:.0f} x | "
-            f"{row['cpu_saved']:.0f} x | {100 * row['largest_error']:.4f} |"
-        )
-    return "\n".join(lines)
+    """The rows as a table."""
+    columns = {
+        "solver": "{solver}",
+        "steps": "{substeps}",
+        "evaluations": "{evaluations}",
+        "fewer than Tsit5 at 0.1 ms": "{evaluations_saved:.0f} x",
+        "CPU time less": "{cpu_saved:.0f} x",
+        "largest tip error (of L)": "{largest_error:.4%}",
+    }
+    title = f"The published arm at 15 Hz, {LANES} episodes of {STEPS} random increments; evaluations an interval"
+    return table(title, rows, columns)
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, help="also write the rows here")
-    arguments = parser.parse_args()
+    arguments = parser(__doc__).parse_args()
     confine()
     with jax.enable_x64(True):
         rows = measure()
-    print(markdown(rows))
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"machine": describe_machine(), "rows": rows}, indent=1))
+    report(arguments, markdown(rows), rows=rows)
 
 
 if __name__ == "__main__":

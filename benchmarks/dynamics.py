@@ -1,25 +1,23 @@
 """Forward dynamics: microseconds an evaluation and a lane, float32, one core.
 
-``python -m benchmarks.dynamics`` compares three ways to the accelerations of a batch of PCS robots:
+``python -m benchmarks.dynamics`` compares ways to the accelerations of a batch of PCS robots:
 
 - ``lanes last``: ``jax.vmap(robot.forward_dynamics)``, which runs with the lanes on the last axis;
 - ``lanes first``: the same recursion as ``jax.vmap`` batches it by itself;
-- ``dense``: mass matrix, Coriolis force and gravity from the public methods, and ``jnp.linalg.solve``.
+- ``dense``: mass matrix, Coriolis force and gravity from the public methods, and ``jnp.linalg.solve``;
+- ``flat``: the tests' oracle, dense columns in NumPy (float64), one robot at a time.
 
-The last two are measured at 64 lanes.
+The last three are measured at 64 lanes, the oracle on one of them.
 """
-
-import argparse
-import json
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.machine import describe_machine
+from benchmarks.report import parser, report, table
 from benchmarks.timing import compile_seconds, confine, seconds
 from soromox.systems import PCS, PCSParams, PlanarPCS, PlanarPCSParams
+from tests import flat_oracle
 
 LANES = (1, 64, 1024)
 COMPARED = 64  # lanes at which the three ways are compared
@@ -47,8 +45,20 @@ def dense(robot, y, u):
     return jnp.linalg.solve(M, tau - convective - gravity)
 
 
+def flat(robot):
+    """Function of q and v: accelerations from the oracle's sums, without input."""
+    cells = flat_oracle.cells(robot)
+    K, D = np.asarray(robot.stiffness_matrix()), np.asarray(robot.damping_matrix(jnp.zeros(robot.num_dofs)))
+
+    def accelerations(q, v):
+        M, C, G = flat_oracle.dynamics(robot, cells, q, v)
+        return np.linalg.solve(M, -C @ v - G - K @ q - D @ v)
+
+    return accelerations
+
+
 def measure(planar: bool, segments: int, lanes: int) -> dict:
-    """One row: times of the three ways, compile time, floating-point operations."""
+    """One row: times of the ways, compile time, floating-point operations."""
     robot = rod(planar, segments)
     n = robot.num_velocities
     y = jnp.asarray(np.random.default_rng(0).normal(size=(lanes, 2 * n)) * 0.3, jnp.float32)
@@ -65,6 +75,9 @@ def measure(planar: bool, segments: int, lanes: int) -> dict:
         row[f"{name}_compile_s"] = compiling
         if name == "lanes_last" and lanes == COMPARED:
             row["flops"] = program.cost_analysis().get("flops", float("nan")) / lanes
+    if lanes == COMPARED:
+        state = np.asarray(y[0], np.float64)
+        row["flat_us"] = 1e6 * seconds(flat(robot), state[:n], state[n:])[0]
     return row
 
 
@@ -80,40 +93,36 @@ def peak_gflops() -> float:
 
 
 def markdown(rows: list[dict], peak: float) -> str:
-    """The rows as a Markdown table."""
-    lines = [
+    """The rows as a table."""
+    columns = {
+        "rod": "{robot}",
+        "segments": "{segments}",
+        "lanes": "{lanes}",
+        "lanes last": "{lanes_last_us:.2f}",
+        "lanes first": "{lanes_first_us:.2f}",
+        "dense": "{dense_us:.2f}",
+        "flat": "{flat_us:,.0f}",
+        "operations": "{flops:,.0f}",
+        "compile (s)": "{lanes_last_compile_s:.1f}",
+    }
+    title = (
         f"Forward dynamics of PCS rods, float32, microseconds an evaluation and lane; this core's small products reach "
-        f"{peak:.0f} GFlop/s",
-        "",
-        "| rod | segments | lanes | lanes last | lanes first | dense | operations | compile (s) |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
-    ]
-    for row in rows:
-        keys = ("lanes_last_us", "lanes_first_us", "dense_us")
-        times = " | ".join(f"{row[key]:.2f}" if key in row else "" for key in keys)
-        operations = f"{row['flops']:,.0f}" if "flops" in row else ""
-        lines.append(
-            f"| {row['robot']} | {row['segments']} | {row['lanes']} | {times} | {operations} | "
-            f"{row['lanes_last_compile_s']:.1f} |"
-        )
-    return "\n".join(lines)
+        f"{peak:.0f} GFlop/s"
+    )
+    return table(title, rows, columns)
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--segments", type=int, nargs="+", default=[1, 2, 4])
-    parser.add_argument("--lanes", type=int, nargs="+", default=list(LANES))
-    parser.add_argument("--json", type=Path, help="also write the rows here")
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--segments", type=int, nargs="+", default=[1, 2, 4])
+    options.add_argument("--lanes", type=int, nargs="+", default=list(LANES))
+    arguments = options.parse_args()
     confine()
     peak = peak_gflops()
     cases = [(planar, n, lanes) for planar in (True, False) for n in arguments.segments for lanes in arguments.lanes]
     rows = [measure(*case) for case in cases]
-    print(markdown(rows, peak))
-    if arguments.json:
-        result = {"machine": describe_machine(), "peak_gflops": peak, "rows": rows}
-        arguments.json.write_text(json.dumps(result, indent=1))
+    report(arguments, markdown(rows, peak), peak_gflops=peak, rows=rows)
 
 
 if __name__ == "__main__":

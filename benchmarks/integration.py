@@ -6,19 +6,16 @@ episode and all lanes, in per cent of the robot's length, with the evaluations o
 converged integration refines the actuators' sampling too.
 """
 
-import argparse
-import json
 import time
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from tqdm import tqdm
 
-from benchmarks.machine import describe_machine
+from benchmarks.report import parser, report, table
 from soromox_envs.env import make_env
 
 EVALUATIONS = {
@@ -105,8 +102,8 @@ def measure(robot: str, lanes: int, seed: int = 0) -> dict:
         rows.append(
             {
                 "solver": solver,
-                "solver_dt": solver_dt,
-                "actuator_dt": actuator_dt,
+                "solver_ms": 1e3 * solver_dt,
+                "actuator_ms": 1e3 * actuator_dt,
                 "evaluations": evaluations(solver, solver_dt, actuator_dt, env.control_dt),
                 "evaluations_saved": naive / evaluations(solver, solver_dt, actuator_dt, env.control_dt),
                 "largest_error": float(error.max() / length),
@@ -118,34 +115,32 @@ def measure(robot: str, lanes: int, seed: int = 0) -> dict:
 
 
 def markdown(result: dict) -> str:
-    """The table as Markdown."""
-    lines = [
+    """The rows of a robot as a table."""
+    columns = {
+        "solver": "{solver}",
+        "solver_dt (ms)": "{solver_ms:g}",
+        "actuator_dt (ms)": "{actuator_ms:g}",
+        "evaluations": "{evaluations}",
+        "fewer than Tsit5 at 0.1 ms": "{evaluations_saved:.0f} x",
+        "largest error (of L)": "{largest_error:.3%}",
+        "median lane (of L)": "{median_lane_error:.3%}",
+    }
+    title = (
         f"{result['robot']}: largest |eigenvalue| {result['fastest_rate']:.0f} /s, {result['lanes']} episodes of "
-        "random bang-bang actions",
-        "",
-        "| solver | solver_dt (ms) | actuator_dt (ms) | evaluations | fewer than Tsit5 at 0.1 ms | "
-        "largest error (% of L) | median lane (% of L) |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    for row in result["rows"]:
-        steps = f"{1e3 * row['solver_dt']:g} | {1e3 * row['actuator_dt']:g} | {row['evaluations']}"
-        errors = f"{100 * row['largest_error']:.3g} | {100 * row['median_lane_error']:.3g}"
-        lines.append(f"| {row['solver']} | {steps} | {row['evaluations_saved']:.0f} x | {errors} |")
-    return "\n".join(lines)
+        "random bang-bang actions"
+    )
+    return table(title, result["rows"], columns)
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--robot", nargs="+", default=["PlanarHSA"])
-    parser.add_argument("--lanes", type=int, default=32)
-    parser.add_argument("--json", type=Path, help="also write the rows here")
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--robot", nargs="+", default=["PlanarHSA"])
+    options.add_argument("--lanes", type=int, default=32)
+    arguments = options.parse_args()
     with jax.enable_x64(True):
         results = [measure(robot, arguments.lanes) for robot in arguments.robot]
-    print("\n\n".join(map(markdown, results)))
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"machine": describe_machine(), "rows": results}, indent=1))
+    report(arguments, "\n\n".join(map(markdown, results)), rows=results)
 
 
 if __name__ == "__main__":

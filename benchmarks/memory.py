@@ -3,8 +3,6 @@
 ``python -m benchmarks.memory --lanes 4096`` prints MB.
 """
 
-import argparse
-import json
 import resource
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from tqdm import tqdm
 
-from benchmarks.machine import describe_machine
+from benchmarks.report import parser, report
 from soromox_envs.env import make_env
 
 
@@ -55,17 +53,14 @@ def markdown(row: dict) -> str:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--robot", default="PlanarHSA")
-    parser.add_argument("--lanes", type=int, default=4096)
-    parser.add_argument("--steps", type=int, default=100_000)
-    parser.add_argument("--growth-lanes", type=int, default=2)
-    parser.add_argument("--json", type=Path, help="also write the row here")
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--robot", default="PlanarHSA")
+    options.add_argument("--lanes", type=int, default=4096)
+    options.add_argument("--steps", type=int, default=100_000)
+    options.add_argument("--growth-lanes", type=int, default=2)
+    arguments = options.parse_args()
     row = measure(arguments.robot, arguments.lanes, arguments.steps, arguments.growth_lanes)
-    print(markdown(row))
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"machine": describe_machine(), "rows": [row]}, indent=1))
+    report(arguments, markdown(row), rows=[row])
 
 
 if __name__ == "__main__":

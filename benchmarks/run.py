@@ -11,12 +11,15 @@ import jax
 
 RESULTS = Path(__file__).parent / "results"
 PROGRAMS = {
-    "dynamics": ["--lanes", "1", "64", "1024"],
+    "dynamics": ["--lanes", "64", "1024"],
+    "scaling": ["--segments", "4", "16", "64"],
+    "derivatives": ["--segments", "2"],
     "arm": [],
-    "throughput": ["--robot", "PlanarHSA", "PCS", "PCS2", "--lanes", "256", "--processes", "2", "--naive"],
+    "throughput": ["--robot", "PlanarHSA", "PCS", "PCS2", "--lanes", "256", "--processes", "2", "--naive", "PCS"],
     "startup": [],
-    "memory": ["--steps", "20000"],
+    "memory": [],
 }
+"""Each within two or three minutes, so that all of them take less than ten."""
 
 
 def main() -> None:

@@ -3,15 +3,12 @@
 ``python -m benchmarks.startup`` prints reset + step after imports and ``make``, tracing and compiling included.
 """
 
-import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
-from benchmarks.machine import describe_machine
+from benchmarks.report import parser, report, table
 
 CASES = (("PlanarHSA", 1), ("PlanarHSA", 256), ("PCS", 1), ("PCS", 256), ("PCS2", 256))
 PROGRAM = """
@@ -46,26 +43,16 @@ def measure(robot: str, lanes: int) -> dict:
 
 
 def markdown(rows: list[dict]) -> str:
-    """The rows as a Markdown table."""
-    lines = [
-        "First reset + step (tracing, compiling and running), after imports",
-        "",
-        "| robot (Reach) | lanes | cold (s) | warm (s) |",
-        "|---|---:|---:|---:|",
-    ]
-    lines += [f"| {r['robot']} | {r['lanes']} | {r['cold_s']:.1f} | {r['warm_s']:.1f} |" for r in rows]
-    return "\n".join(lines)
+    """The rows as a table."""
+    columns = {"robot (Reach)": "{robot}", "lanes": "{lanes}", "cold (s)": "{cold_s:.1f}", "warm (s)": "{warm_s:.1f}"}
+    return table("First reset + step (tracing, compiling and running), after imports", rows, columns)
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, help="also write the rows here")
-    arguments = parser.parse_args()
+    arguments = parser(__doc__).parse_args()
     rows = [measure(*case) for case in CASES]
-    print(markdown(rows))
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"machine": describe_machine(), "rows": rows}, indent=1))
+    report(arguments, markdown(rows), rows=rows)
 
 
 if __name__ == "__main__":

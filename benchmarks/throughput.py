@@ -1,21 +1,21 @@
 """Environment steps per CPU-second: physics, reward and auto-reset, random actions, episodes ending at their real rate.
 
 ``python -m benchmarks.throughput --robot PCS --lanes 64 256 1024`` prints one row a lane count. On a CPU the process
-confines itself to one core; ``--processes 2`` runs two of them, a core each, and adds their rates. ``--naive`` adds the
-setting that the field uses: Tsit5 at 0.1 ms in float64, 8 lanes.
+confines itself to one core; ``--processes 2`` runs two of them, a core each, and adds their rates. ``--naive PCS`` adds
+the setting that the field uses: Tsit5 at 0.1 ms in float64, 8 lanes.
 """
 
-import argparse
 import json
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 
-from benchmarks.machine import describe_machine
+from benchmarks.report import parser, report, table
 from benchmarks.timing import compile_seconds, confine, seconds
 from soromox_envs.env import make_env
 
@@ -60,40 +60,43 @@ def measure(robot: str, lanes: int, *, naive: bool = False, steps: int = STEPS) 
 def measure_processes(robot: str, lanes: int, processes: int) -> dict:
     """Rates of processes that run at once, a core each."""
     command = [sys.executable, "-m", "benchmarks.throughput", "--robot", robot, "--lanes", str(lanes)]
-    running = [
-        subprocess.Popen([*command, "--core", str(i), "--json", "/dev/stdout", "--quiet"], stdout=subprocess.PIPE)
-        for i in range(processes)
-    ]
-    rows = [json.loads(process.communicate()[0])["rows"][0] for process in running]
-    return {**rows[0], "processes": processes, "steps_per_s": sum(row["steps_per_s"] for row in rows)}
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / f"{i}.json" for i in range(processes)]
+        running = [
+            subprocess.Popen([*command, "--core", str(i), "--json", str(file)], stdout=subprocess.DEVNULL)
+            for i, file in enumerate(files)
+        ]
+        if any(process.wait() for process in running):
+            raise RuntimeError(f"a process of {' '.join(command)} failed")
+        rows = [json.loads(file.read_text())["rows"][0] for file in files]
+    total = {rate: sum(row[rate] for row in rows) for rate in ("steps_per_cpu_s", "steps_per_s")}
+    return {**rows[0], **total, "steps_per_cpu_s": total["steps_per_cpu_s"] / processes, "processes": processes}
 
 
 def markdown(rows: list[dict]) -> str:
-    """The rows as a Markdown table."""
-    lines = [
-        "| robot (Reach) | setting | lanes | processes | steps per CPU-second | steps per second | compile (s) |",
-        "|---|---|---:|---:|---:|---:|---:|",
-    ]
-    for row in rows:
-        lines.append(
-            f"| {row['robot']} | {row['setting']} {row['dtype']} | {row['lanes']} | {row['processes']} | "
-            f"{row['steps_per_cpu_s']:,.4g} | {row['steps_per_s']:,.4g} | {row['compile_s']:.1f} |"
-        )
-    return "\n".join(lines)
+    """The rows as a table."""
+    columns = {
+        "robot (Reach)": "{robot}",
+        "setting": "{setting} {dtype}",
+        "lanes": "{lanes}",
+        "processes": "{processes}",
+        "steps per CPU-second": "{steps_per_cpu_s:,.4g}",
+        "steps per second": "{steps_per_s:,.4g}",
+        "compile (s)": "{compile_s:.1f}",
+    }
+    return table("", rows, columns)
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--robot", nargs="+", default=["PlanarHSA"])
-    parser.add_argument("--lanes", type=int, nargs="+")
-    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
-    parser.add_argument("--naive", action="store_true", help="also measure Tsit5 at 0.1 ms, float64, 8 lanes")
-    parser.add_argument("--processes", type=int, default=1, help="also measure so many processes, a core each")
-    parser.add_argument("--core", type=int, default=0, help="core to stay on")
-    parser.add_argument("--quiet", action="store_true", help="print no table")
-    parser.add_argument("--json", type=Path, help="also write the rows here")
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--robot", nargs="+", default=["PlanarHSA"])
+    options.add_argument("--lanes", type=int, nargs="+")
+    options.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
+    options.add_argument("--naive", nargs="*", default=(), help="robots also measured with Tsit5 at 0.1 ms, float64")
+    options.add_argument("--processes", type=int, default=1, help="also measure so many processes, a core each")
+    options.add_argument("--core", type=int, default=0, help="core to stay on")
+    arguments = options.parse_args()
     if arguments.device == "cpu":
         confine(arguments.core)
     counts = arguments.lanes or (CPU_LANES if arguments.device == "cpu" else GPU_LANES)
@@ -103,13 +106,10 @@ def main() -> None:
             rows += [measure(robot, lanes) for lanes in counts]
             if arguments.processes > 1:
                 rows.append(measure_processes(robot, counts[-1], arguments.processes))
-            if arguments.naive:
+            if robot in arguments.naive:
                 with jax.enable_x64(True):
                     rows.append(measure(robot, 8, naive=True, steps=4))
-    if not arguments.quiet:
-        print(markdown(rows))
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"machine": describe_machine(), "rows": rows}, indent=1))
+    report(arguments, markdown(rows), rows=rows)
 
 
 if __name__ == "__main__":

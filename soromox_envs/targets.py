@@ -15,12 +15,10 @@ import numpy as np
 from jax import Array
 from scipy.stats import qmc
 
-from soromox.batching import lanes_last
+from soromox.systems.statics import static_stiffness
 from soromox_envs.robots import model_of
 from soromox_envs.robots.model import RobotModel, input_limits
 
-NEWTON_STEPS = 8
-STAGES = 16
 TABLE_SIZE = 1024
 GRID = 160
 LOG2_SAMPLES = 12
@@ -33,33 +31,9 @@ def load_table(key: str) -> dict[str, np.ndarray]:
         return dict(table)
 
 
-def residual(robot, q: Array, u: Array) -> Array:
-    """Static residual: conservative less actuation force (nv,)."""
-    return robot.potential_force(q) - robot.actuation_force(q, u)
-
-
-def equilibrium(robot, u: Array) -> Array:
-    """Configuration reached quasi-statically from rest as the actuation grows from zero to ``u``.
-
-    Newton's method in stages along the way, so that the branch is the one the robot follows.
-    """
-
-    def stage(q, fraction):
-        def newton(q, _):
-            slope = jax.jacfwd(residual, argnums=1)(robot, q, fraction * u)
-            return q - jnp.linalg.solve(slope, residual(robot, q, fraction * u)), None
-
-        return jax.lax.scan(newton, q, None, length=NEWTON_STEPS)[0], None
-
-    start = jnp.zeros(robot.num_coordinates, u.dtype)
-    return jax.lax.scan(stage, start, jnp.linspace(0, 1, STAGES + 1, dtype=u.dtype))[0]
-
-
 def stable(robot, q: Array, u: Array) -> Array:
-    """Whether the equilibrium balances and every static stiffness is positive."""
-    slope = jax.jacfwd(residual, argnums=1)(robot, q, u)
-    balanced = jnp.abs(residual(robot, q, u)).max() < 1e-9
-    return balanced & (jnp.linalg.eigvals(slope).real.min() > 0)
+    """Whether every static stiffness of an equilibrium is positive."""
+    return jnp.linalg.eigvals(static_stiffness(robot, q, u)).real.min() > 0
 
 
 def spread(points: np.ndarray, count: int) -> np.ndarray:
@@ -89,10 +63,11 @@ def build_table(model: RobotModel, size: int = TABLE_SIZE) -> dict[str, np.ndarr
     @eqx.filter_jit
     def settle(robot, u):
         def one(u):
-            q = equilibrium(robot, u)
-            return q, model.tip_position(robot, q), stable(robot, q, u)
+            found = robot.equilibrium(u)
+            q, balanced = found.q, found.converged & (jnp.abs(found.residual).max() < 1e-9)
+            return q, model.tip_position(robot, q), balanced & stable(robot, q, u)
 
-        return jax.vmap(lanes_last(one))(u)
+        return jax.vmap(one)(u)
 
     q, tip, ok = (np.asarray(x) for x in settle(robot, inputs))
     u, q, tip = np.asarray(inputs)[ok], q[ok], tip[ok]

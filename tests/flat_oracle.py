@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import block_diag, expm, logm
 
-from soromox.systems import PlanarHSA
+from soromox.systems import GVS, ISupport, PlanarHSA
 
 
 class Cell(NamedTuple):
@@ -20,6 +20,26 @@ class Cell(NamedTuple):
     basis: np.ndarray
     offset: np.ndarray
     inertia: np.ndarray | None = None
+
+
+class MagnusCell(NamedTuple):
+    """A step of fourth order: the strains ``basis q + offset`` at its two Zanna positions, over the arc ``step``."""
+
+    bases: tuple[np.ndarray, np.ndarray]
+    offset: np.ndarray
+    step: float
+    inertia: np.ndarray | None = None
+
+
+def exponent(cell, q):
+    """Exponent (d,) of a cell and its derivative (d, N)."""
+    if isinstance(cell, Cell):
+        return cell.basis @ q + cell.offset, cell.basis
+    (B1, B2), h, c = cell.bases, cell.step, np.sqrt(3) * cell.step**2 / 12
+    a, b = (ad(B @ q + cell.offset) for B in cell.bases)
+    return h / 2 * ((B1 + B2) @ q + 2 * cell.offset) + c * a @ (B2 @ q + cell.offset), h / 2 * (B1 + B2) + c * (
+        a @ B2 - b @ B1
+    )
 
 
 def hat(x):
@@ -82,9 +102,9 @@ def points(robot, cells, q):
     nb, internal = robot.num_base_velocities, q[robot.num_base_coordinates :]
     found = []
     for cell in cells:
-        omega = cell.basis @ internal + cell.offset
+        omega, slope = exponent(cell, internal)
         step = expm(hat(omega))
-        columns = np.hstack([np.zeros((J.shape[0], nb)), tangent(omega) @ cell.basis])
+        columns = np.hstack([np.zeros((J.shape[0], nb)), tangent(omega) @ slope])
         g, J = g @ step, adjoint(np.linalg.inv(step)) @ J + columns
         if cell.inertia is not None:
             found.append((g, J, cell.inertia))
@@ -106,13 +126,16 @@ def dynamics(robot, cells, q, v):
         C += J.T @ (inertia @ J_dot + 0.5 * (bracket - bracket.T - momentum) @ J)
         fall = np.concatenate([np.zeros(d - g.shape[0] + 1), g[:-1, :-1].T @ np.asarray(robot.params.gravity)])
         G -= J.T @ inertia @ fall
-    armature = np.asarray(getattr(robot.params, "armature", np.zeros(robot.num_internal_dofs)))
+    armature = getattr(robot.params, "joint_armature", None)
+    armature = np.zeros(robot.num_internal_dofs) if armature is None else np.asarray(armature)
     M[robot.num_base_velocities :, robot.num_base_velocities :] += np.diag(armature)
     return M, C, G
 
 
 def cells(robot, nodes=5):
     """The cells of a robot, from its parameters."""
+    if isinstance(robot, GVS):
+        return variable_cells(robot)
     if not hasattr(robot, "B_xi"):
         return joint_cells(robot)
     d, L = robot.group.dim, np.asarray(robot.segment_length)
@@ -132,12 +155,71 @@ def cells(robot, nodes=5):
     return found
 
 
+def variable_cells(robot):
+    """Joints, then the pieces of each rod between its own Gauss nodes; the bases are the robot's."""
+    p, structure, d, found, first = robot.params, robot.structure, robot.group.dim, [], 0
+    for i, (basis, joint, count) in enumerate(
+        zip(structure.bases, structure.joints, structure.num_gauss_points, strict=True)
+    ):
+        columns, advance = joint.columns(robot.is_planar)
+        width, L = columns.shape[1], float(p.length[i])
+        turn = np.zeros((d, robot.num_dofs))
+        turn[:, first : first + width] = columns + float(p.joint_pitch[i]) * advance
+        found.append(Cell(turn, np.zeros(d)))
+        first += width
+
+        def strain(X, basis=basis, first=first, L=L):
+            B = np.zeros((d, robot.num_dofs))
+            B[:, first : first + basis.num_columns] = basis(np.array(X))
+            if structure.scale_rotational_basis_by_length:
+                B[: robot.group.angular] /= L
+            return B
+
+        x, w = np.polynomial.legendre.leggauss(count)
+        ends = np.concatenate([[0], (x + 1) / 2, [1]])
+        for k in range(count + 1):
+            a, h = ends[k], ends[k + 1] - ends[k]
+            pair = strain(a + h * (0.5 - np.sqrt(3) / 6)), strain(a + h * (0.5 + np.sqrt(3) / 6))
+            weight = None if k == count else 0.5 * w[k] * L * profile(p, i, ends[k + 1], robot.is_planar)
+            found.append(MagnusCell(pair, np.asarray(p.reference_strain[i]), h * L, weight))
+        first += basis.num_columns
+    return found
+
+
+def profile(p, i, X, planar):
+    """Inertia per length of a tapering section."""
+    base, tip = np.asarray(p.cross_section.base[i]), np.asarray(p.cross_section.tip[i])
+    y, z = base + X * (tip - base)
+    A, Iy, Iz = {
+        "circle": (np.pi * y**2, np.pi * y**4 / 4, np.pi * y**4 / 4),
+        "ellipse": (np.pi * y * z, np.pi * y * z**3 / 4, np.pi * y**3 * z / 4),
+        "rectangle": (y * z, y * z**3 / 12, y**3 * z / 12),
+    }[p.cross_section.shapes[i]]
+    return float(p.density[i]) * np.diag([Iz, A, A] if planar else [Iy + Iz, Iy, Iz, A, A, A])
+
+
 def rod(robot, i):
+    if isinstance(robot, ISupport):
+        return isupport_section(robot, int(robot.structure.link_of_piece[i])), [], []
     link = robot.params.link
     r, rho = float(link.cross_section.radius[i]), float(link.density[i])
     area, second = np.pi * r**2, np.pi * r**4 / 4
     diagonal = [second, area, area] if robot.is_planar else [2 * second, second, second, area, area, area]
     return rho * np.diag(diagonal), [], []
+
+
+def isupport_section(robot, i):
+    """A disc where the link is rigid, a tube at the place of every chamber where it is pneumatic."""
+    p, rigid = robot.params, robot.structure.rigid_segment_selector
+    chambers, r = rigid[:i].count(False), float(p.link.cross_section.radius[i])
+    outer, inner, places = r, 0.0, np.zeros((1, 2))
+    if not rigid[i]:
+        outer, inner = float(p.chamber_outer_radius[chambers]), float(p.chamber_inner_radius[chambers])
+        azimuth = np.asarray(p.chamber_azimuth_angles[chambers])
+        places = float(p.chamber_distance[chambers]) * np.stack([np.cos(azimuth), np.sin(azimuth)], axis=1)
+    area, second = np.pi * (outer**2 - inner**2), np.pi * (outer**4 - inner**4) / 4
+    tube = float(p.link.density[i]) * np.diag([2 * second, second, second, area, area, area])
+    return sum(at(tube, [0.0, *place]) for place in places)
 
 
 def hsa_bodies(robot, i):
@@ -171,16 +253,20 @@ def hsa_bodies(robot, i):
 
 
 def joint_cells(robot):
+    """The base, and each link at its centre of mass."""
     p, d, n = robot.params, robot.group.dim, robot.num_dofs
     rigid, angular = np.zeros((d, n)), np.zeros(1 if robot.is_planar else 3)
-    found = [Cell(rigid, np.zeros(d), np.asarray(p.base_inertia))] if robot.floating_base else []
+
+    def body(rotational, mass):
+        return block_diag(np.atleast_2d(rotational), float(mass) * np.eye(d - angular.size))
+
+    found = [Cell(rigid, np.zeros(d), body(p.base_inertia, p.base_mass))] if robot.floating_base else []
     for i in range(n):
-        mass = float(p.mass[i]) * np.eye(d - angular.size)
-        inertia = block_diag(np.atleast_2d(p.rotational_inertia[i]), mass)
+        inertia = at(body(p.center_of_mass_inertia[i], p.mass[i]), p.center_of_mass_position[i])
         found += [
-            Cell(rigid, vee(logm(np.asarray(robot.group.matrix(p.parent_to_joint[i]))).real)),
-            Cell(np.outer(p.screw[i], np.eye(n)[i]), np.zeros(d), at(inertia, p.center_of_mass[i])),
-            Cell(rigid, np.concatenate([angular, p.tip[i]])),
+            Cell(rigid, vee(logm(np.asarray(robot.group.matrix(p.parent_to_joint_transform[i]))).real)),
+            Cell(np.outer(p.joint_screw[i], np.eye(n)[i]), np.zeros(d), inertia),
+            Cell(rigid, np.concatenate([angular, p.tip_position[i]])),
         ]
     return found
 

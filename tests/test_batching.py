@@ -101,7 +101,7 @@ def test_a_diverged_lane_leaves_the_others_alone(x64):
     jax.tree.map(lambda a, b: np.testing.assert_array_equal(a[1:], b[1:]), sick, clean)
 
 
-@zoo.over(("planar_pcs_2_scaled_tendons", "pcs_2_floating", "hsa_hysteresis", "joints_spatial_floating"))
+@zoo.over(("planar_pcs_2_scaled_tendons", "pcs_2_floating", "hsa_hysteresis", "articulated_floating"))
 def test_forward_dynamics_of_lanes_and_of_lanes_with_their_own_parameters(name, x64):
     robot = zoo.build(name)
     q, qd, z, u, tau = zoo.samples(robot)

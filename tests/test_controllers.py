@@ -8,7 +8,7 @@ import pytest
 import soromox_envs
 from agents.controllers import make_model_based_policy
 from agents.errors import UserError
-from soromox_envs.targets import residual
+from soromox.systems.statics import static_residual
 
 
 def test_static_inversion_finds_the_actuation_of_every_target():
@@ -23,7 +23,7 @@ def test_static_inversion_finds_the_actuation_of_every_target():
         for _ in range(3):  # three control steps
             solution, sensitivity = policy._invert(solution, target)
         q = robot.inverse_kinematics(jnp.concatenate([solution[:1], target]))
-        return solution[1:], residual(robot, q, solution[1:]), sensitivity
+        return solution[1:], static_residual(robot, q, solution[1:]), sensitivity
 
     phi, force, sensitivity = invert(table["tip"])
     np.testing.assert_allclose(phi, table["u"], atol=5e-3)

@@ -13,6 +13,7 @@ import zoo
 from soromox.actuation import tendons
 from soromox.core import dynamics
 from soromox.systems import PCS, PlanarPCS
+from zoo_pcs import pcs
 
 
 def terms(robot, q, qd, z, u, tau) -> dict[str, Array]:
@@ -199,7 +200,10 @@ def test_planar_pcs_is_spatial_pcs_in_the_plane(x64):
     """Bending about z, stretch and shear along y of a spatial rod in the x-y plane are the planar rod."""
     plane = [2, 3, 4, 8, 9, 10]
     selector = "".join("1" if i in plane else "0" for i in range(12))
-    flat, spatial = zoo.pcs(True, 2, scaled=True, tendon=True), zoo.pcs(False, 2, selector=selector, scaled=True)
+    flat, spatial = (
+        pcs(True, 2, scaled=True, tendon=True),
+        pcs(False, 2, selector=selector, scaled=True),
+    )
     lift = dict(gravity=[3.0, -9.81, 0.0], base_pose=[0, 0, 0, 1.0, 0.1, 0.2, 0.0])
     flat = flat.update_params(gravity=[3.0, -9.81], base_pose=[0.0, 0.1, 0.2])
     reference = jnp.zeros((2, 6)).at[:, jnp.array([2, 3, 4])].set(flat.params.link.reference_strain)

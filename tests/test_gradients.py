@@ -25,7 +25,7 @@ def pulled(inputs, weights, static):
 
 
 @zoo.over(
-    zoo.FEW + ("joints_spatial_floating", "hsa_2_segments_3_rods_payload", "planar_pcs_3_selector"),
+    zoo.FEW + ("articulated_floating", "hsa_2_segments_3_rods_payload", "planar_pcs_3_selector"),
     default=("hsa_hysteresis",),
 )
 def test_gradients_equal_central_differences(name, x64):

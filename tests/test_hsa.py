@@ -6,26 +6,19 @@ import numpy as np
 import pytest
 
 import zoo
+from pages import PCS_PAGE, check_page
 from soromox.lie import se2
 from soromox.systems import IsotropicMaterialParams, LinkSpec, PlanarHSA, PlanarPCS
+from zoo_hsa import four_rods, hsa
 
-# n segments of r rods, d coordinates, z hysteresis states, y the state, g quadrature points, p points asked for
-PAGE = """
-    tangent_eps:
-    length:
-    segment_length: n
-    base_transform: 3 3
-    B_xi: 3*n d
-    L: n
-    L_cum: n+1
+# beyond PCS_PAGE: r rods a segment
+HSA_PAGE = """
     rod_offset: n r
     platform_dimension: n 3
     proximal_cap_length: n
     distal_cap_length: n
     end_effector_offset: 3
-    xi_ref: 3*n
     phi_max: n r
-    cross_section_geometry(q s): ; 1
     virtual_to_physical_strains(vxi): n r 3
     physical_to_virtual_strains(pxi): 3*n
     forward_kinematics_rod(q s rod_idx): 3
@@ -33,77 +26,9 @@ PAGE = """
     forward_kinematics_end_effector(q): 3
     jacobian_end_effector(q): 3 d
     jacobian_and_time_derivative_end_effector(q qd): 3 d; 3 d
-    integration_kinematics(q qd): n g 3 3; n g 3 d; n g 3 d
-    inertia_matrix(q): d d
-    coriolis_matrix(q qd): d d
-    stiffness_matrix(): d d
-    elastic_force(q): d
-    damping_matrix(q): d d
-    actuation_force(q phi qd): d
     hysteresis_force(q z): d
-    dynamics_terms(q qd backend): d d; d; d
-    forward_dynamics(t y actuation_args): y
-    project_state(y): y
-    pack_configuration(q_internal base_pose): d
-    split_configuration(q): None; d
-    pack_velocity(qd_internal base_velocity): d
-    split_velocity(v): None; d
-    pack_state(q v auxiliary_state): y
-    split_state(y): d; d; z
-    normalize_configuration(q): d
-    configuration_derivative(q v): d
-    retract_configuration(q delta_v): d
-    base_transform_from_configuration(q): 3 3
-    precompute(): None
-    forward_kinematics(q s backend): 3
-    forward_kinematics_tips(q): n 3
-    forward_kinematics_abscissa_batched(q s_ps backend): p 3
-    forward_kinematics_arc_length_derivative(q s): 3
-    forward_kinematics_and_arc_length_derivative(q s): 3; 3
-    jacobian(q s): 3 d
-    jacobian_tips(q): n 3 d
-    jacobian_abscissa_batched(q s_ps): p 3 d
-    jacobian_arc_length_derivative(q s): 3 d
-    jacobian_and_arc_length_derivative(q s): 3 d; 3 d
-    jacobian_and_time_derivative(q qd s): 3 d; 3 d
-    jacobian_and_time_derivative_abscissa_batched(q qd s_ps): p 3 d; p 3 d
-    jacobian_bodyframe(q s): 3 d
-    jacobian_bodyframe_abscissa_batched(q s_ps): p 3 d
-    jacobian_and_time_derivative_bodyframe(q qd s): 3 d; 3 d
-    jacobian_and_time_derivative_bodyframe_abscissa_batched(q qd s_ps): p 3 d; p 3 d
-    jacobian_and_arc_length_derivative_bodyframe(q s): 3 d; 3 d
-    jacobian_arc_length_derivative_bodyframe(q s): 3 d
-    jacobian_inertialframe(q s backend): 3 d
-    jacobian_inertialframe_abscissa_batched(q s_ps backend): p 3 d
-    forward_kinematics_and_jacobian_inertialframe(q s backend): 3; 3 d
-    forward_kinematics_and_jacobian_inertialframe_abscissa_batched(q s_ps backend): p 3; p 3 d
-    jacobian_and_arc_length_derivative_inertialframe(q s): 3 d; 3 d
-    jacobian_arc_length_derivative_inertialframe(q s): 3 d
-    jacobian_and_time_derivative_inertialframe(q qd s): 3 d; 3 d
-    jacobian_and_time_derivative_inertialframe_abscissa_batched(q qd s_ps): p 3 d; p 3 d
-    gravitational_force(q): d
-    potential_force(q): d
-    passive_elastic_force(q): d
-    passive_damping_matrix(q): d d
-    passive_elastic_energy(q):
-    kinetic_energy(q qd):
-    gravitational_energy(q):
-    elastic_energy(q):
-    potential_energy(q):
-    total_energy(q qd):
-    classify_segment(s): ;
-    strain(q): 3*n
+    actuation_force(q phi qd): d
 """
-ACTUATORS = """
-    actuator_coordinates(q): m
-    actuator_velocities(q qd): m
-    actuation_matrix(q backend): d m
-    actuator_efforts(q u qd actuation_matrix): m
-"""
-
-
-def shape_of(x):
-    return None if x is None else tuple(x.shape)
 
 
 @pytest.mark.parametrize(
@@ -111,36 +36,16 @@ def shape_of(x):
     [
         ("hsa_hysteresis", 1, 2, 1),
         pytest.param("hsa_2_segments_3_rods_payload", 2, 3, 0, marks=pytest.mark.slow),
+        pytest.param("hsa_3_segments_4_rods", 3, 4, 0, marks=pytest.mark.slow),
         pytest.param("hsa_direct", 1, 2, 0, marks=pytest.mark.slow),
     ],
 )
 def test_every_name_of_the_page_exists_and_answers_in_its_shape(name, n, r, z, x64):
     robot = zoo.build(name)
-    q, qd, hysteresis, u, tau = (x[0] for x in zoo.samples(robot))
-    y, s_ps = robot.pack_state(q, qd, hysteresis), jnp.linspace(0, robot.length, 4)
-    given = dict(q=q, qd=qd, v=qd, q_internal=q, qd_internal=qd, delta_v=qd, z=hysteresis, auxiliary_state=hysteresis)
-    given |= dict(s=s_ps[1], s_ps=s_ps, t=0.0, y=y, u=u, phi=u, actuation_args=(u, tau), rod_idx=1, segment_idx=0)
-    given |= dict(vxi=robot.strain(q), pxi=robot.params.reference_strain)
-    given |= dict.fromkeys(["backend", "base_pose", "base_velocity", "actuation_matrix"])
+    given = dict(rod_idx=1, segment_idx=0, vxi=robot.xi_ref, pxi=robot.params.reference_strain)
     # rod strains are the motors' coordinates, three a motor: its force is no fixed direction times one effort
-    m = robot.num_actuators * (3 if robot.consider_underactuation else 1)
-    sizes = dict(n=n, r=r, z=z, d=3 * n, y=6 * n + z, g=robot.structure.num_gauss_points, p=4, m=m)
-    for line in (PAGE + ACTUATORS).split("\n"):
-        call, _, answer = line.strip().partition(":")
-        if not call:
-            continue
-        method, parenthesis, names = call.rstrip(")").partition("(")
-        value = getattr(robot, method)
-        if parenthesis:
-            keywords = {key: given[key] for key in names.split()}
-            arrays = {key: x for key, x in keywords.items() if isinstance(x, jax.Array)}
-            value = jax.eval_shape(lambda arrays, f=value, k=keywords: f(**(k | arrays)), arrays)
-        expected = [
-            None if "None" in part else tuple(eval(size, {}, sizes) for size in part.split())
-            for part in answer.split(";")
-        ]
-        shapes = [shape_of(x) for x in value] if isinstance(value, tuple) else [shape_of(value)]
-        assert shapes == expected, method
+    coordinates = robot.num_actuators * (3 if robot.consider_underactuation else 1)
+    check_page(robot, PCS_PAGE + HSA_PAGE, coordinates, given, r=r)
     numbers = dict(num_segments=n, num_rods_per_segment=r, num_dofs=3 * n, num_hysteresis=z, num_auxiliary_states=z)
     numbers |= dict(num_base_coordinates=0, num_base_velocities=0, num_coordinates=3 * n, num_velocities=3 * n)
     numbers |= dict(state_size=6 * n + z, is_planar=True, supports_articulated_tendon_routing=False)
@@ -173,7 +78,7 @@ def test_constructors_of_the_page(x64):
 
 def test_inverse_kinematics_inverts_the_end_effector_pose(x64):
     """With a turned base, an offset end effector and a payload; beyond half a turn too."""
-    robot = zoo.hsa(payload=True).with_fixed_base_pose(jnp.array([0.7, 0.1, -0.2]))
+    robot = hsa(payload=True).with_fixed_base_pose(jnp.array([0.7, 0.1, -0.2]))
     qs = jnp.array([[5.0, 0.1, -0.05], [-20.0, -0.2, 0.1], [80.0, 0.3, 0.2], [0.0, 0.0, 0.0]])
     there_and_back = zoo.compiled(
         jax.vmap(lambda q: robot.inverse_kinematics(robot.forward_kinematics_end_effector(q)))
@@ -189,7 +94,7 @@ def test_inverse_kinematics_inverts_the_end_effector_pose(x64):
 
 def test_default_poses_and_the_rest_shape(x64):
     """Upright is the identity, since the backbone is local +y; caps and platforms count along it."""
-    params = zoo.hsa().params
+    params = hsa().params
     np.testing.assert_allclose(params.pose_for("upright"), 0, atol=1e-15)
     np.testing.assert_allclose(params.pose_for("hanging"), [np.pi, 0, 0])
     np.testing.assert_allclose(params.pose_for("horizontal"), [-np.pi / 2, 0, 0])
@@ -205,7 +110,7 @@ def test_default_poses_and_the_rest_shape(x64):
             robot.forward_kinematics_rod(q, 0.03, 1),
         )
 
-    straight = zoo.hsa().update_params(reference_strain=jnp.zeros((1, 2, 3)).at[..., 2].set(1.0))
+    straight = hsa().update_params(reference_strain=jnp.zeros((1, 2, 3)).at[..., 2].set(1.0))
     for angle in (0.0, 0.6):
         up, side = np.array([-np.sin(angle), np.cos(angle)]), np.array([np.cos(angle), np.sin(angle)])
         places = 0.025 * up, 0.084 * up, 0.104 * up, 0.110 * up, 0.055 * up + 0.024 * side
@@ -264,6 +169,18 @@ def test_motors_springs_and_dampers_rod_by_rod(x64):
     np.testing.assert_allclose(back, virtual, rtol=1e-12)
 
 
+def test_two_rods_of_opposite_handedness_are_one_of_twice_the_stiffness(x64):
+    """Three segments of four rods, turned against each other, are three segments of two: the published 4-rod sets."""
+    pairs, single = four_rods(3), hsa(3)
+    assert pairs.num_actuators == 12 and pairs.num_rods_per_segment == 4
+    q, qd, _, phi, _ = (x[0] for x in zoo.samples(single))
+    turned = jnp.repeat(phi, 2) * jnp.tile(jnp.array([1.0, -1.0]), 6)
+    rates = zoo.compiled(lambda robot, q, qd, phi: robot.forward_dynamics(0.0, robot.pack_state(q, qd), (phi,)))
+    np.testing.assert_allclose(rates(pairs, q, qd, turned), rates(single, q, qd, phi), rtol=1e-9)
+    (group,) = pairs.actuator_input_metadata
+    np.testing.assert_allclose(group.lower[:2], [0, -200 * np.pi / 180])
+
+
 def test_limits_follow_the_handedness(x64):
     robot = zoo.build("hsa_2_segments_3_rods_payload")
     (group,) = robot.actuator_input_metadata
@@ -319,7 +236,7 @@ def test_gradients_are_finite_where_hysteresis_begins(x64):
 def test_published_dynamics_of_the_fpu_set(x64):
     """Eigenvalues at rest: -20.7 +- 305i, -4.5 +- 252i, -0.5 +- 68i 1/s."""
     straight = jnp.zeros((1, 2, 3)).at[..., 2].set(1.0)
-    robot = zoo.hsa().update_params(reference_strain=straight)
+    robot = hsa().update_params(reference_strain=straight)
 
     @zoo.compiled
     def newton(robot, q):
@@ -339,7 +256,7 @@ def test_published_dynamics_of_the_fpu_set(x64):
 
 
 def test_the_epu_set_is_indefinite_without_torsion_and_is_kept_so(x64):
-    epu = zoo.hsa().update_params(
+    epu = hsa().update_params(
         nominal_bending_stiffness=jnp.full((1, 2), -5.07876266e-5),
         nominal_shear_stiffness=jnp.full((1, 2), 8.56271546e-2),
         nominal_axial_stiffness=jnp.zeros((1, 2)),
@@ -350,7 +267,7 @@ def test_the_epu_set_is_indefinite_without_torsion_and_is_kept_so(x64):
 
 def test_the_payload_is_a_point_mass_at_its_centre_of_gravity(x64):
     """It adds m J^T J of its own point, and weighs there."""
-    light, q = zoo.hsa(payload=True).update_params(platform_mass=0.0), jnp.array([6.0, 0.1, 0.05])
+    light, q = hsa(payload=True).update_params(platform_mass=0.0), jnp.array([6.0, 0.1, 0.05])
     heavy = light.update_params(platform_mass=0.05)
     tip = se2.translation(light.params.platform_center_of_gravity)
 

@@ -17,7 +17,7 @@ CASES = [
     ("LinearlyImplicitMidpoint", "planar_pcs_2_scaled_tendons", 2, 64),
     ("RosenbrockW2", "pcs_2_floating", 2, 256),
     ("RosenbrockW2", "hsa_hysteresis", 2, 32),
-    ("RosenbrockW2", "joints_spatial", 2, 32),
+    ("RosenbrockW2", "articulated", 2, 32),
 ]
 
 
@@ -50,7 +50,7 @@ def test_order_of_convergence(method, name, order, steps, x64):
         assert abs(slope - order) < 0.15, slope
 
 
-@zoo.over(("planar_pcs_2_scaled_tendons", "hsa_motor", "pcs_2_floating", "joints_spatial"))
+@zoo.over(("planar_pcs_2_scaled_tendons", "hsa_motor", "pcs_2_floating", "articulated"))
 def test_an_implicit_request_solves_the_augmented_equation_of_motion(name, x64):
     robot = zoo.build(name)
     q, qd, z, u, tau = (x[0] for x in zoo.samples(robot))

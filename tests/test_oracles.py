@@ -14,24 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from soromox.actuation import tendons
+from oracle_robots import robot_of
 from soromox.simulation import RK4, SemiImplicitEuler
-from soromox.systems import (
-    PCS,
-    CircularSection,
-    ContinuumLinkParams,
-    PCSParams,
-    PCSStructure,
-    PlanarHSA,
-    PlanarHSAParams,
-    PlanarHSAStructure,
-    PlanarPCS,
-    PlanarPCSParams,
-    SystemState,
-)
+from soromox.systems import PlanarHSA, PlanarPCS, PlanarPCSParams, SystemState, UMArm
+from soromox.systems.articulated import JointChain
 
 FOLDER = Path(__file__).parent / "data" / "oracles"
-CASES = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem.startswith(("planar_", "pcs_")))
+CASES = sorted(path.stem for path in FOLDER.glob("*.json") if "samples" in json.loads(path.read_text()))
 SUMS = {
     "potential_energy": ("gravitational_energy", "elastic_energy"),
     "total_energy": ("gravitational_energy", "elastic_energy"),
@@ -39,8 +28,10 @@ SUMS = {
 INPUTS = ("q", "qd", "u", "s", "z")
 # tips of converged rollouts: what differing Gauss nodes leave of them, m; hysteresis amplifies it at every turn
 TIP_TOLERANCE = {"planar_hsa_fpu_hysteresis": 5e-6}
+STEPS = {PlanarHSA: 2e-4, JointChain: 5e-4}  # s
 # one of each kind in the default suite, the others are slow
 DEFAULT = ("planar_pcs_2seg_tendon", "planar_pcs_2seg_floating", "pcs_2seg_tendon4", "planar_hsa_fpu_hysteresis")
+DEFAULT += ("articulated_2link_seed", "pendulum_3link_tendon", "umarm_mckibben")
 DEFAULT_ROLLOUTS = ("planar_pcs_2seg_tendon", "planar_hsa_fpu_hysteresis")
 
 
@@ -54,64 +45,16 @@ def load(name: str) -> dict:
     return json.loads((FOLDER / f"{name}.json").read_text())
 
 
-def robot_of(case: dict):
-    pose = case["base"]["fixed_base_pose"]
-    pose = None if pose is None else jnp.array(pose)
-    if case["system"] == "PlanarHSA":
-        return hsa_of(case, pose)
-    link, spatial = case["params"]["link"], case["system"] == "PCS"
-    links = ContinuumLinkParams(
-        link["length"],
-        link["density"],
-        link["reference_strain"],
-        CircularSection(link["cross_section"]["coefficients"]),
-        link["stiffness"],
-        link["damping"],
-    )
-    routing, actuators = case["actuation"], None
-    if "intercept_xyz" in routing:
-        axes = slice(0, 3) if spatial else slice(1, 2)
-        actuators = tendons(
-            np.array(routing["intercept_xyz"])[:, axes],
-            slope=np.array(routing["slope_xyz_per_m"])[:, axes],
-            num_segments=len(link["length"]),
-            start=routing["start_segment_index"],
-            end=routing["end_segment_index"],
-        )
-    kind, params = (PCS, PCSParams) if spatial else (PlanarPCS, PlanarPCSParams)
-    scaled = case["structure"]["scale_rotational_basis_by_length"]
-    return kind(
-        params(links, gravity=case["params"]["gravity"], base_pose=pose),
-        PCSStructure(scale_rotational_basis_by_length=scaled),
-        actuators=actuators,
-        floating_base=case["base"]["floating_base"],
-    )
-
-
-def hsa_of(case: dict, pose) -> PlanarHSA:
-    """Our model of the published one, which has no pi in the mass of the end caps and none of their lateral inertia.
-
-    Without pi: density over pi. Without the lateral parallel-axis term: a platform as heavy, but narrower by the
-    width w' with w'^2 = w^2 - 12 sum rho_c ro^2 l_dc off^2 / (rho_p w h d).
-    """
-    p = {name: np.array(value) for name, value in case["params"].items() if value not in (None, [])}
-    width, height, depth = p["platform_dimension"][0]
-    moved = p["end_cap_density"] * p["rod_outer_radius"] ** 2 * p["distal_cap_length"] * p["rod_offset"] ** 2
-    narrow = np.sqrt(width**2 - 12 * moved.sum() / (p["platform_density"][0] * width * height * depth))
-    p["platform_dimension"] = np.array([[narrow, height, depth * width / narrow]])
-    p["end_cap_density"] = p["end_cap_density"] / np.pi
-    flags = {name: case["structure"][name] for name in ("consider_underactuation", "consider_hysteresis")}
-    return PlanarHSA(PlanarHSAParams(base_pose=pose, **p), PlanarHSAStructure(**flags))
-
-
 @eqx.filter_jit
 def evaluate(robot, q, qd, u, s, z) -> dict:
     """Every quantity that the files have, by its name there."""
     J, J_dot = robot.jacobian_and_time_derivative_abscissa_batched(q, qd, s)
     M, convective, G = robot.dynamics_terms(q, qd)
+    C = robot.coriolis_matrix(q, qd)
     out = {
         "actuation_force": robot.actuation_force(q, u),
-        "coriolis_times_qd": robot.coriolis_matrix(q, qd) @ qd,
+        "coriolis_matrix": C,
+        "coriolis_times_qd": C @ qd,
         "dynamics_terms_Cqd": convective,
         "damping_matrix": robot.damping_matrix(q),
         "elastic_energy": robot.elastic_energy(q),
@@ -129,6 +72,14 @@ def evaluate(robot, q, qd, u, s, z) -> dict:
         "forward_dynamics": robot.forward_dynamics(0.0, robot.pack_state(q, qd, z), (u,)),
         "stiffness_matrix": robot.stiffness_matrix(),
     }
+    if isinstance(robot, JointChain):
+        out |= {
+            f"{quantity}_{at}": getattr(robot, f"{quantity}_{at}")(q)
+            for quantity in ("forward_kinematics", "jacobian")
+            for at in ("joints", "coms", "tips")
+        }
+    if isinstance(robot, UMArm):
+        out |= {"muscle_effective_lengths": robot.muscle_lengths(q), "muscle_axial_forces": robot.muscle_forces(q, u)}
     if not isinstance(robot, PlanarHSA):
         return out | {
             "actuation_matrix": robot.actuation_matrix(q),
@@ -171,7 +122,7 @@ def test_rollouts_meet_the_stored_ones(name, x64):
     case = load(name)
     robot, rollout = robot_of(case), case["rollout"]
     start = SystemState(rollout["t0"], jnp.array(rollout["y0"]))
-    step = 2e-4 if isinstance(robot, PlanarHSA) else 5e-5
+    step = next((h for kind, h in STEPS.items() if isinstance(robot, kind)), 5e-5)
     path = robot.rollout_to(
         start, u=jnp.array(rollout["u"]), t1=rollout["t1"], save_ts=rollout["t"], solver_dt=step, solver=RK4()
     )

@@ -21,6 +21,8 @@ from soromox.systems import (
     PlanarPCSParams,
     PlanarPCSStructure,
 )
+from zoo_hsa import hsa
+from zoo_pcs import pcs
 
 FLAT = dict(
     length=[0.12, 0.1],
@@ -176,8 +178,8 @@ def flat(**changes):
     return lambda: PlanarPCSParams(**FLAT | changes)
 
 
-def hsa(**changes):
-    return lambda: zoo.hsa(hysteresis=True).params.replace(**changes)
+def hsa_with(**changes):
+    return lambda: hsa(hysteresis=True).params.replace(**changes)
 
 
 def link(**changes):
@@ -212,7 +214,7 @@ def without(name):
         (link(stiffness=np.array([np.triu(np.ones((3, 3)))] * 2)), "stiffness must be symmetric, its largest"),
         (link(damping=np.full((2, 3, 3), np.nan)), "damping must be finite"),
         (link(length=[0.1]), r"length must have shape \(2,\), got \(1,\)"),
-        (link(cross_section=CircularSection([[0.1], [0.0]])), "radius must be positive"),
+        (lambda: CircularSection([[0.1], [0.0]]), "radius must be positive"),
         (lambda: IsotropicMaterialParams(1e5), "needs shear_modulus or poisson_ratio, got neither"),
         (lambda: IsotropicMaterialParams(1e5, 1e5, 0.3), "needs shear_modulus or poisson_ratio, got both"),
         (lambda: IsotropicMaterialParams(1e5, poisson_ratio=0.6), r"poisson_ratio must lie in \(-1, 0.5\], got 0.6"),
@@ -225,28 +227,28 @@ def without(name):
             lambda: PlanarPCS.from_links([LinkSpec(0.1, 1e3, 0.01, stiffness=np.eye(6), damping=np.eye(6))]),
             r"link stiffness must have shape \(3, 3\), got \(6, 6\)",
         ),
-        (lambda: PCSStructure(num_gauss_points=0), "num_gauss_points must be at least 1, got 0"),
+        (lambda: PCSStructure(num_gauss_points=0), "num_gauss_points must be a whole number of at least 1, got 0"),
         (
             lambda: PlanarPCS(PlanarPCSParams(**FLAT), PCSStructure(strain_selector=[True] * 3)),
             "strain_selector must have 6 flags, got 3",
         ),
         (
-            lambda: PlanarPCS(PlanarPCSParams(**FLAT)).with_params(zoo.pcs(True, 3).params),
+            lambda: PlanarPCS(PlanarPCSParams(**FLAT)).with_params(pcs(True, 3).params),
             r"length is part of the layout: expected shape \(2,\), got \(3,\)",
         ),
-        (hsa(rod_density=[[1.0]]), r"rod_density must have shape \(1, 2\), got \(1, 1\)"),
-        (hsa(rod_inner_radius=[[0.02, 0.02]]), "rod_outer_radius must exceed rod_inner_radius"),
-        (hsa(distal_cap_length=[-0.1]), r"distal_cap_length must be non-negative, got"),
-        (hsa(platform_mass=-1.0), r"platform_mass must be non-negative, got -1.0"),
-        (hsa(platform_dimension=[[0.1, 0.1]]), r"platform_dimension must have shape \(1, 3\), got \(1, 2\)"),
-        (hsa(nominal_bending_stiffness=[[np.nan, 1.0]]), "nominal_bending_stiffness must be finite"),
-        (hsa(hysteresis_basis=[[1.0], [0.0]]), r"hysteresis_basis must have shape \(3, 1\), got \(2, 1\)"),
-        (hsa(hysteresis_n=None), r"hysteresis_n must have shape \(1,\), got None"),
-        (hsa(hysteresis_alpha=[np.nan, 1.0, 1.0]), "hysteresis_alpha must be finite"),
-        (hsa(end_effector_offset=[0.0, np.nan, 0.0]), "end_effector_offset must be finite"),
-        (hsa(length=0.1), r"length must be \(n,\) and rod_offset \(n, r\), got \(\)"),
+        (hsa_with(rod_density=[[1.0]]), r"rod_density must have shape \(1, 2\), got \(1, 1\)"),
+        (hsa_with(rod_inner_radius=[[0.02, 0.02]]), "rod_outer_radius must exceed rod_inner_radius"),
+        (hsa_with(distal_cap_length=[-0.1]), r"distal_cap_length must be non-negative, got"),
+        (hsa_with(platform_mass=-1.0), r"platform_mass must be non-negative, got -1.0"),
+        (hsa_with(platform_dimension=[[0.1, 0.1]]), r"platform_dimension must have shape \(1, 3\), got \(1, 2\)"),
+        (hsa_with(nominal_bending_stiffness=[[np.nan, 1.0]]), "nominal_bending_stiffness must be finite"),
+        (hsa_with(hysteresis_basis=[[1.0], [0.0]]), r"hysteresis_basis must have shape \(3, 1\), got \(2, 1\)"),
+        (hsa_with(hysteresis_n=None), r"hysteresis_n must have shape \(1,\), got None"),
+        (hsa_with(hysteresis_alpha=[np.nan, 1.0, 1.0]), "hysteresis_alpha must be finite"),
+        (hsa_with(end_effector_offset=[0.0, np.nan, 0.0]), "end_effector_offset must be finite"),
+        (hsa_with(length=0.1), r"length must be \(n,\) and rod_offset \(n, r\), got \(\)"),
         (
-            lambda: zoo.hsa().with_params(zoo.hsa(1, 3).params),
+            lambda: hsa().with_params(hsa(1, 3).params),
             r"rod_height is part of the layout: expected shape \(1, 2\), got \(1, 3\)",
         ),
     ],
@@ -261,8 +263,11 @@ def test_refusals_name_the_field_the_expectation_and_the_value(build, words, x64
     [
         (lambda: PCS(PlanarPCSParams(**FLAT)), "params must be PCSParams, got PlanarPCSParams"),
         (lambda: PlanarPCS(PlanarPCSParams(**FLAT), 5), "structure must be PCSStructure, got int"),
-        (lambda: PlanarHSA(zoo.hsa().params, PCSStructure()), "structure must be PlanarHSAStructure, got PCSStructure"),
-        (lambda: zoo.hsa().with_params(PlanarPCSParams(**FLAT)), "params must be PlanarHSAParams"),
+        (
+            lambda: PlanarHSA(hsa().params, PCSStructure()),
+            "structure must be PlanarHSAStructure, got PCSStructure",
+        ),
+        (lambda: hsa().with_params(PlanarPCSParams(**FLAT)), "params must be PlanarHSAParams"),
         (link(colour=1), "unknown link field colour; links have"),
     ],
 )

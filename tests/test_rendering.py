@@ -56,7 +56,7 @@ def planar_pcs():
 
 @pytest.fixture(scope="module")
 def pcs():
-    routes = tendons([[0, 0.02, 0], [0, 0, -0.02]], num_segments=2, start=[0, 1])
+    routes = tendons([[0, 0.014, 0], [0, 0, -0.014]], num_segments=2, start=[0, 1])
     return PCS(PCSParams.upright(**links(2)), actuators=routes)
 
 

@@ -10,12 +10,12 @@ from soromox.simulation import RK4
 from soromox.systems import SystemState
 
 
-@zoo.over(("planar_pcs_2_scaled_tendons", "pcs_2_floating", "hsa_2_segments_3_rods_payload", "joints_spatial_floating"))
+@zoo.over(("planar_pcs_2_scaled_tendons", "pcs_2_floating", "hsa_2_segments_3_rods_payload", "articulated_floating"))
 def test_energy_is_what_actuators_give_and_dampers_take(name, x64):
     """The work is integrated beside the motion, as an environment's state; what remains is conserved."""
     robot = zoo.build(name)
     q, qd, z, u, _ = (x[0] for x in zoo.samples(robot))
-    step = 1e-3 if isinstance(robot, zoo.JointRobot) else 2e-5
+    step = 1e-3 if not hasattr(robot, "B_xi") else 2e-5
 
     def power(state):
         q, v, _ = robot.split_state(state.y)

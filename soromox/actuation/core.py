@@ -6,15 +6,17 @@ the user's input u into efforts e conjugate to y; the generalised force is A e. 
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from soromox.core import Chain
-from soromox.utils.checks import as_float, require_shape
+from soromox.utils.checks import as_float, require_finite, require_positive, require_shape
 
 
 class ActuatorMetadata(eqx.Module):
@@ -37,13 +39,45 @@ class ActuatorMetadata(eqx.Module):
         sizes = {"names": len(self.names), "lower": len(self.lower), "upper": len(self.upper)}
         if len(set(sizes.values())) > 1:
             raise ValueError(f"actuator metadata needs one name and one limit per input, got sizes {sizes}")
+        if len(set(self.names)) < len(self.names):
+            raise ValueError(f"names must differ, got {self.names}")
+        if not all(low <= high for low, high in zip(self.lower, self.upper, strict=True)):
+            raise ValueError(f"lower must not exceed upper, got {self.lower} and {self.upper}")
+
+    @classmethod
+    def within(
+        cls,
+        kind: str,
+        units: str,
+        count: int,
+        names: Sequence[str] | None,
+        limit_name: str,
+        limit: float | Sequence[float],
+        *,
+        signed: bool = False,
+    ) -> Self:
+        """Inputs between zero, or minus the limit if ``signed``, and a limit; named after their kind without names."""
+        labels = tuple(names) if names is not None else tuple(f"{kind}_{i}" for i in range(count))
+        upper = np.asarray(limit, float)
+        if upper.shape not in ((), (count,)) or not np.all(upper > 0):
+            raise ValueError(f"{limit_name} must be positive, a number or one an input ({count}), got {limit}")
+        upper = tuple(np.broadcast_to(upper, (count,)).tolist())
+        return cls(kind, labels, units, tuple(-x if signed else 0.0 for x in upper), upper)
 
 
 class Transmission(eqx.Module):
     """Geometry of an actuator."""
 
-    def check(self, planar: bool, num_segments: int) -> None:
-        """ValueError if it does not fit such a robot; unless a transmission says otherwise, it fits any."""
+    def check(self, robot: Any) -> None:
+        """ValueError if it does not fit the robot; unless a transmission says otherwise, it fits any."""
+
+    def lines(self, chain: Chain, q: Array, s_points: Array) -> tuple[Array, Array | None] | None:
+        """What of it can be drawn, as m lines at the configuration q (nq,), base included; None for nothing.
+
+        World points (m, k, 2 or 3), m, and radii (m, k), m, where the lines have a thickness. Lines along the body have
+        one point per arc length in ``s_points`` (m), spread over the part that they cover; others only their corners.
+        """
+        return None
 
     @abstractmethod
     def coordinates(self, chain: Chain, q: Array) -> Array:
@@ -118,9 +152,12 @@ class Actuator(eqx.Module):
             if not owners:
                 known = sorted({*vars(self.transmission), *vars(self.effort_model)})
                 raise ValueError(f"unknown actuator parameter {name!r}; this actuator has {', '.join(known)}")
+            part = getattr(actuator, owners[0])
             value = as_float(value)
-            require_shape(name, value, jnp.shape(getattr(getattr(self, owners[0]), name)))
-            actuator = eqx.tree_at(lambda a, o=owners[0], n=name: getattr(getattr(a, o), n), actuator, value)
+            require_shape(name, value, jnp.shape(getattr(part, name)))
+            # through the constructor, which checks values
+            part = type(part)(**{**vars(part), name: value})
+            actuator = eqx.tree_at(lambda a, o=owners[0]: getattr(a, o), actuator, part)
         return actuator
 
 
@@ -135,12 +172,26 @@ class PassiveElement(eqx.Module):
     """A spring and damper stretched along the coordinates of a transmission.
 
     Energy ``sum k (y - y0)^2 / 2``, generalised force ``A k (y - y0)`` on the elastic side, damping ``A diag(d) A^T``.
+
+    Attributes:
+        transmission: geometry.
+        stiffness, damping: k and d (m,), not negative, in the units of force over coordinate and over rate.
+        rest: y0 (m,), coordinates without elastic force.
     """
 
     transmission: Transmission
-    stiffness: Array
-    damping: Array
-    rest: Array
+    stiffness: Array = eqx.field(converter=as_float)
+    damping: Array = eqx.field(converter=as_float)
+    rest: Array = eqx.field(converter=as_float)
+
+    def __check_init__(self):
+        if jnp.ndim(self.stiffness) != 1:
+            raise ValueError(f"stiffness must have one entry a coordinate, shape (m,), got {jnp.shape(self.stiffness)}")
+        for name in ("damping", "rest"):
+            require_shape(name, getattr(self, name), self.stiffness.shape)
+        for name in ("stiffness", "damping"):
+            require_positive(name, getattr(self, name), allow_zero=True)
+        require_finite("rest", self.rest)
 
     def with_params(self, params: "PassiveElement") -> "PassiveElement":
         """Another element of the same kind."""
@@ -159,13 +210,16 @@ class PassiveElement(eqx.Module):
 
     def energy(self, chain: Chain, q: Array) -> Array:
         """Stored energy, J."""
-        stretch = self.transmission.coordinates(chain, q) - self.rest
-        return 0.5 * jnp.sum(self.stiffness * stretch**2)
+        return 0.5 * jnp.sum(self.stiffness * self._stretch(chain, q) ** 2)
 
     def force(self, chain: Chain, q: Array) -> Array:
         """Gradient of the energy (N,)."""
-        stretch = self.transmission.coordinates(chain, q) - self.rest
-        return self.transmission.matrix(chain, q) @ (self.stiffness * stretch)
+        return self.transmission.matrix(chain, q) @ (self.stiffness * self._stretch(chain, q))
+
+    def _stretch(self, chain: Chain, q: Array) -> Array:
+        y = self.transmission.coordinates(chain, q)
+        require_shape("rest", self.rest, y.shape)  # one entry would broadcast
+        return y - self.rest
 
     def damping_matrix(self, chain: Chain, q: Array) -> Array:
         """(N, N)."""

@@ -4,14 +4,14 @@ Stoelzle, Rus, Della Santina, "An experimental study of model-based control for 
 2024, and the model's published parameter sets.
 """
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from soromox.actuation.core import EffortModel, Transmission
-from soromox.core import Chain, rods
+from soromox.core import Chain, ConstantStrain, kinematics
 
 
 class RodTransmission(Transmission):
@@ -29,14 +29,28 @@ class RodTransmission(Transmission):
         return jnp.eye(3, dtype=self.offset.dtype)[None, None] + self.offset[..., None, None] * shift[None, None]
 
     def coordinates(self, chain: Chain, q: Array) -> Array:
-        xi = rods(chain).strain(chain.scatter(q))
+        xi = cast(ConstantStrain, chain.segments).strain(chain.scatter(q))
         return jnp.einsum("nrij,nj->nri", self.rod_maps(), xi).reshape(-1)
 
     def matrix(self, chain: Chain, q: Array) -> Array:
-        per_segment = jnp.einsum("nrij,njk->nkri", self.rod_maps(), rods(chain).basis)
+        per_segment = jnp.einsum("nrij,njk->nkri", self.rod_maps(), cast(ConstantStrain, chain.segments).basis)
         n, k, r, _ = per_segment.shape
         spread = jnp.einsum("nkri,nm->nkmri", per_segment, jnp.eye(n, dtype=q.dtype))
         return chain.gather(spread.reshape(n, k, n * r * 3))
+
+    def lines(self, chain: Chain, q: Array, s_points: Array) -> tuple[Array, Array | None]:
+        """The centre lines of all rods, segment after segment."""
+        G, length = chain.group, chain.segments.length
+        fractions = s_points / length.sum()
+
+        def point(index, offset, fraction):
+            pose = kinematics.pose_at(chain, q, kinematics.Place(index, fraction * length[index]))
+            return G.position(G.compose(pose, G.translation(jnp.stack([offset, jnp.zeros_like(offset)]))))
+
+        along = jax.vmap(point, (None, None, 0))
+        points = jax.vmap(jax.vmap(along, (None, 0, None)), (0, 0, None))
+        lines = points(jnp.arange(length.shape[0]), self.offset, fractions)
+        return lines.reshape(-1, *lines.shape[2:]), None
 
 
 class HSAMotor(EffortModel):

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from soromox.core.segments import ConstantStrain, Segments
+from soromox.core.segments import Rods, Segments
 from soromox.lie import Group
 
 
@@ -127,12 +127,12 @@ class Chain(eqx.Module):
         return missing if self.armature is None else missing + self.scatter(self.armature)
 
 
-def rods(chain: Chain) -> ConstantStrain:
+def rods(chain: Chain) -> Rods:
     """The segments of a chain of deformable rods.
 
     Raises:
         ValueError: a chain of another kind, which has no strain.
     """
-    if not isinstance(chain.segments, ConstantStrain):
+    if not isinstance(chain.segments, Rods):
         raise ValueError(f"only rods have strains, but this robot is a chain of {type(chain.segments).__name__}")
     return chain.segments

@@ -35,25 +35,34 @@ def point_poses(chain: Chain, q: Array) -> Array:
     return compose(segment_bases(chain, q), g)
 
 
-def locate(chain: Chain, s: Array) -> tuple[Array, Array]:
+class Place(NamedTuple):
+    """A material point by its segment and the arc length within it (m): what an arc length means, looked up."""
+
+    index: int | Array
+    s: Array
+
+
+def locate(chain: Chain, s: Array | Place) -> Place:
     """Segment that holds arc length ``s``, and the arc length within it; a node belongs to the segment it ends."""
+    if isinstance(s, Place):
+        return s
+    s = jnp.asarray(s, chain.segments.length.dtype)
     ends = chain.segment_ends
     index = jnp.clip(jnp.searchsorted(ends[1:], s, side="left"), 0, chain.num_segments - 1)
-    return index, s - ends[index]
+    return Place(index, s - ends[index])
 
 
-def pose_at(chain: Chain, q: Array, s: Array) -> Array:
-    """Pose of the material point at arc length ``s`` (m)."""
+def pose_at(chain: Chain, q: Array, s: Array | Place) -> Array:
+    """Pose of the material point at arc length ``s`` (m), or at a place."""
     index, s_local = locate(chain, s)
     point = chain.segments.at(chain.scatter(chain.internal(q)), index, s_local)
     return chain.group.compose(segment_bases(chain, q)[index], point.g)
 
 
 def end_pose(chain: Chain, q: Array) -> Array:
-    """Pose of the material point at the end of the last segment; ``pose_at`` without the look-up."""
+    """Pose of the material point at the end of the last segment."""
     last = chain.num_segments - 1
-    point = chain.segments.at(chain.scatter(chain.internal(q)), last, chain.segments.length[last])
-    return chain.group.compose(segment_bases(chain, q)[last], point.g)
+    return pose_at(chain, q, Place(last, chain.segments.length[last]))
 
 
 def base_jacobians(chain: Chain, q: Array) -> Array:
@@ -71,8 +80,8 @@ def base_jacobians(chain: Chain, q: Array) -> Array:
     return serial(step, J0, (X_tip, S[:, -1], chain.selection(q.dtype)))[1]
 
 
-def frame_at(chain: Chain, q: Array, s: Array) -> Frame:
-    """Pose, body Jacobian and their arc-length derivatives at arc length ``s`` (m)."""
+def frame_at(chain: Chain, q: Array, s: Array | Place) -> Frame:
+    """Pose, body Jacobian and their arc-length derivatives at arc length ``s`` (m), or at a place."""
     G = chain.group
     index, s_local = locate(chain, s)
     point = chain.segments.at(chain.scatter(chain.internal(q)), index, s_local)
@@ -92,7 +101,7 @@ def world_rate(G, g: Array, J: Array, J_rate: Array, twist: Array) -> Array:
     return G.rotate(G.rotation(g), J_rate + spin(G, twist) @ J)
 
 
-def jacobian_rate_at(chain: Chain, q: Array, v: Array, s: Array) -> tuple[Frame, Array]:
+def jacobian_rate_at(chain: Chain, q: Array, v: Array, s: Array | Place) -> tuple[Frame, Array]:
     """The frame at ``s`` and the time derivative (d, nv) of its body Jacobian along ``v``."""
 
     def along(q_internal):

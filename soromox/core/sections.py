@@ -1,7 +1,12 @@
 """Cross sections: area, second moments and the inertia and stiffness per length that follow from them."""
 
+from math import pi
+
 import jax.numpy as jnp
 from jax import Array
+
+SHAPES = {"circle": (pi, pi / 4), "ellipse": (pi, pi / 4), "rectangle": (1.0, 1 / 12)}
+"""Factors (a, b) of solid sections with the dimensions y and z: area a y z, moments b y z^3 and b y^3 z."""
 
 
 def circle(radius: Array) -> tuple[Array, Array, Array]:

@@ -109,7 +109,15 @@ class Segments(eqx.Module):
         return Relative(jnp.concatenate([X, S], axis=-1), local, bias)
 
 
-class ConstantStrain(Segments):
+class Rods(Segments):
+    """Segments that deform along their length."""
+
+    @abstractmethod
+    def strain_field(self, q: Array) -> StrainField:
+        """Strain at the quadrature nodes; q is (n, k)."""
+
+
+class ConstantStrain(Rods):
     """Rods of constant strain (PCS): closed-form exponential and tangent operator at every point at once.
 
     A rigid offset may precede the rod (``base_offset``) and follow it (``tip_offset``): caps, platforms,
@@ -147,7 +155,6 @@ class ConstantStrain(Segments):
         return self.scale * q + self.reference
 
     def strain_field(self, q: Array) -> StrainField:
-        """The (constant) strain at the quadrature nodes."""
         xi, p = self.strain(q), self.nodes.shape[0]
         return StrainField(
             self.length[:, None] * self.nodes[None],
@@ -231,7 +238,7 @@ class Joints(Segments):
     Attributes:
         screw: (n, d) joint twist in the joint frame, any pitch.
         parent_to_joint: poses (n, *pose) from the previous tip to the joint frame.
-        tip: (n, space) link tip in the post-joint frame, m; arc length runs along it.
+        tip: (n, space) link tip in the post-joint frame, m; arc length runs along it. Links may have no length.
         tip_inertia: (n, d, d) spatial inertia of the links about their tip frames.
     """
 
@@ -254,10 +261,18 @@ class Joints(Segments):
         tips = jax.vmap(lambda i: self.at(q, i, self.length[i]))(jnp.arange(self.length.shape[0]))
         return tips.g[:, None], tips.S[:, None]
 
+    def flow(self, q: Array, v: Array) -> Relative:
+        g, S = self.local(q)
+        X = jax.vmap(jax.vmap(self.group.inverse_adjoint))(g)
+        twist = S[..., 0] * v[:, :, None]
+        # screws are fixed in their links
+        return Relative(jnp.concatenate([X, S], axis=-1), twist, jnp.zeros_like(twist))
+
     def at(self, q: Array, index: int | Array, s: Array) -> Point:
         G = self.group
         screw = self.screw[index]
-        direction = self.tip[index] / self.length[index]
+        length = self.length[index]
+        direction = self.tip[index] / jnp.where(length > 0, length, 1)
         reach = G.translation(s * direction)
         g = G.compose(G.compose(self.parent_to_joint[index], G.exp(screw * q[index, 0])), reach)
         xi = jnp.concatenate([jnp.zeros(G.angular, screw.dtype), direction])

@@ -3,9 +3,9 @@
 Importing this package imports neither; a renderer asks for its library when it draws.
 """
 
+from soromox.actuation import ActuatorVisualLayer
 from soromox.rendering.base import BaseSoftRobotRenderer
 from soromox.rendering.colors import RendererColorConfig
-from soromox.rendering.layers import ActuatorVisualLayer
 from soromox.rendering.matplotlib_renderer import MatplotlibRenderer
 from soromox.rendering.opencv_renderer import OpenCVPlanarRenderer
 from soromox.rendering.scene import Disc, Polygon, Polyline, Scene, Text, Tube, View

@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from soromox.actuation import ActuatorVisualLayer
 from soromox.rendering.backdrop import backdrop
 from soromox.rendering.colors import RendererColorConfig
 from soromox.rendering.extras import optional
 from soromox.rendering.geometry import backbone_positions
-from soromox.rendering.layers import ActuatorVisualLayer, actuator_visual_layers
 from soromox.rendering.robot_scene import robot_scene
 from soromox.rendering.scene import Box, Scene, View
 from soromox.rendering.video import write_video
@@ -121,7 +121,7 @@ class BaseSoftRobotRenderer(ABC):
         )
 
     def compute_actuator_visual_layers(self, q: Any, actuator_inputs: Any = None) -> tuple[ActuatorVisualLayer, ...]:
-        """What can be drawn of the actuators, from the robot's ``actuator_visual_layers`` or from its tendons."""
+        """What can be drawn of the actuators: the robot's ``actuator_visual_layers``."""
         return _layers(self.robot, self._configurations(q), self.num_points, actuator_inputs)
 
     def compute_actuator_visual_layers_batched(self, q: Any) -> tuple[tuple[ActuatorVisualLayer, ...], ...]:
@@ -207,4 +207,4 @@ def _curves(robot: SoftRobot, q: Array, num_points: int) -> Array:
 @eqx.filter_jit
 def _layers(robot: SoftRobot, q: Array, num_points: int, inputs: Any) -> tuple[ActuatorVisualLayer, ...]:
     s = jnp.linspace(0, 1, num_points, dtype=q.dtype) * robot.length
-    return actuator_visual_layers(robot, q, s, actuator_inputs=inputs)
+    return robot.actuator_visual_layers(q, s, actuator_inputs=inputs)

@@ -71,6 +71,7 @@ class RendererColorConfig(eqx.Module):
         backbone_colors: body of each robot, repeated when there are more robots; goes before ``backbone_color``.
         left_handed_color: HSA rods whose handedness is negative; the others have the backbone's colour.
         tendon_color, passive_color: active and passive threads.
+        muscle_color, chamber_color: muscles, and chambers under pressure.
         cap_color, platform_color, mount_color: rigid parts.
         tip_color: end effector.
         background_color, grid_color, text_color: the rest of the picture.
@@ -81,6 +82,8 @@ class RendererColorConfig(eqx.Module):
     left_handed_color: Color = _color("#D1694A")
     tendon_color: Color = _color("#C23B4B")
     passive_color: Color = _color("#7B8794")
+    muscle_color: Color = _color("#A8433F")
+    chamber_color: Color = _color("#E0A030")
     cap_color: Color = _color("#414B5A")
     platform_color: Color = _color("#C9D1DA")
     mount_color: Color = _color("#5A6675")

@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from soromox.rendering.layers import ActuatorVisualLayer, actuator_visual_layers
+from soromox.actuation import ActuatorVisualLayer
 
 
 class Backbone(NamedTuple):
-    """Points along a robot's body: positions (k, 2 or 3), m, radii (k,), m, and threads that run along it."""
+    """Points along a robot's body: positions (k, 2 or 3), m, radii (k,), m, and what drives it."""
 
     points: Any
     radii: Any
@@ -59,8 +59,7 @@ def backbone(robot: Any, q: Array, num_points: int) -> Backbone:
         radii = jnp.full_like(s, 0.025) * robot.length
     else:
         radii = jax.vmap(lambda s: section(q, s)[1][0])(s)
-    layers = actuator_visual_layers(robot, q, s)
-    return Backbone(backbone_positions(robot, q, num_points), radii, layers)
+    return Backbone(backbone_positions(robot, q, num_points), radii, robot.actuator_visual_layers(q, s))
 
 
 def hsa_body(robot: Any, q: Array, num_points: int) -> HSABody:

@@ -111,10 +111,10 @@ def draw(axes: Any, scene: Scene, view: View) -> None:
 
 
 def draw_spatial(axes: Any, scene: Scene, *, floor: float) -> None:
-    """Add a spatial scene to 3-D axes, with the shadows of its tubes at the height ``floor``."""
+    """Add a spatial scene to 3-D axes, with the shadows of its bent tubes at the height ``floor``."""
     collections = optional("mpl_toolkits.mplot3d.art3d")
     tubes = [part for part in scene if isinstance(part, Tube)]
-    for tube in tubes:
+    for tube in (tube for tube in tubes if len(tube.points) > 2):
         x, y, _ = tube.points.T
         shadow = {"color": (0.35, 0.38, 0.42), "alpha": 0.13, "solid_capstyle": "round"}
         axes.plot(x, y, np.full_like(x, floor), lw=5, zorder=1, **shadow)

@@ -12,6 +12,15 @@ from soromox.rendering.shapes import normals_of, shaded_strip, support
 from soromox.systems.pcs import PlanarHSA
 
 DEFAULT_COLORS = RendererColorConfig()
+LOOKS = {
+    "tendon": ("tendon_color", 1.6),
+    "push_rod": ("cap_color", 2.4),
+    "muscle": ("muscle_color", 2.8),
+    "mckibben": ("muscle_color", 2.8),
+    "pressure_chamber": ("chamber_color", 5.0),
+    "passive": ("passive_color", 1.6),
+}
+"""Colour, by its name in the config, and line width of actuators and passive elements, by their kind."""
 
 
 def robot_scene(
@@ -20,7 +29,7 @@ def robot_scene(
     """The robot at the configuration q (nq,), in world coordinates.
 
     HSA robots are drawn rod by rod; any other one as a tube with the radius that ``cross_section_geometry`` gives, with
-    its tendons.
+    its tendons, muscles and chambers.
     """
     colors = DEFAULT_COLORS if colors is None else colors
     if isinstance(robot, PlanarHSA):
@@ -28,13 +37,13 @@ def robot_scene(
     body = fetch(backbone, robot, q, num_points)
     if robot.is_planar:
         return _planar(robot, body, color, colors)
-    return (*_stand(robot, body, colors), Tube(body.points, body.radii, color), *_threads(body, colors))
+    return (*_stand(robot, body, colors), Tube(body.points, body.radii, color), *_drives(body, colors))
 
 
 def _planar(robot: Any, body: Backbone, color: Color, colors: RendererColorConfig) -> Scene:
     points, radius = body.points, float(body.radii[-1])
     strip = shaded_strip(points, normals_of(points), body.radii, color, levels=max(6, len(points) // 2))
-    parts = [*strip, *_threads(body, colors)]
+    parts = [*strip, *_drives(body, colors)]
     if not robot.floating_base:
         along = points[1] - points[0]
         pose = np.array([np.arctan2(-along[0], along[1]), *points[0]])
@@ -54,9 +63,25 @@ def _stand(robot: Any, body: Backbone, colors: RendererColorConfig) -> Scene:
     return (Tube(np.stack([back, body.points[0]]), np.full(2, radius), colors.mount_color),)
 
 
-def _threads(body: Backbone, colors: RendererColorConfig) -> Scene:
-    lines = []
+def _drives(body: Backbone, colors: RendererColorConfig) -> Scene:
+    """Actuators and passive elements: lines, also inside the body, and tubes where they are thick and outside it."""
+    parts: list = []
     for layer in body.layers:
-        color = colors.passive_color if layer.kind == "passive" else colors.tendon_color
-        lines += [Polyline(points, color, 1.6) for points in layer.points]
-    return tuple(lines)
+        name, width = LOOKS.get(layer.kind, LOOKS["tendon"])
+        color = getattr(colors, name)
+        for i, points in enumerate(np.asarray(layer.points)):
+            radii = None if layer.radii is None else np.asarray(layer.radii[i])
+            if radii is None or _inside(points, body):
+                parts.append(Polyline(points, color, width))
+            elif points.shape[1] == 3:
+                parts.append(Tube(points, radii, color))
+            else:
+                parts += shaded_strip(points, normals_of(points), radii, color)
+    return tuple(parts)
+
+
+def _inside(points: np.ndarray, body: Backbone) -> bool:
+    """Whether a line (k, 2 or 3) runs inside the body."""
+    distance = np.linalg.norm(points[:, None] - body.points[None], axis=-1)
+    nearest = distance.argmin(1)
+    return bool(np.all(distance.min(1) < body.radii[nearest] * 1.01))

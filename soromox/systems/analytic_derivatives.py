@@ -9,9 +9,11 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 
 def _still(tangent: Any) -> bool:
+    """Whether an argument, an array or a tree, has no tangent."""
     return not jax.tree.leaves(tangent)
 
 
@@ -31,7 +33,7 @@ def forward_kinematics(robot, q, s):
 def _forward_kinematics_jvp(primals, tangents):
     robot, q, s = primals
     robot_dot, q_dot, s_dot = tangents
-    if _still(robot_dot) and q_dot is None and s_dot is not None:
+    if _still(robot_dot) and _still(q_dot) and isinstance(s_dot, Array):
         pose, slope = robot._forward_kinematics_and_arc_length_derivative(q, s)
         return pose, slope * s_dot
     return _plain(lambda robot, q, s: robot._forward_kinematics(q, s), primals, tangents)
@@ -47,10 +49,10 @@ def _jacobian_jvp(primals, tangents):
     robot, q, s = primals
     robot_dot, q_dot, s_dot = tangents
     if _still(robot_dot) and not robot.floating_base:
-        if q_dot is None and s_dot is not None:
+        if _still(q_dot) and isinstance(s_dot, Array):
             J, slope = robot._jacobian_and_arc_length_derivative(q, s)
             return J, slope * s_dot
-        if s_dot is None and q_dot is not None:
+        if _still(s_dot) and not _still(q_dot):
             return robot._jacobian_and_time_derivative(q, q_dot, s)
     return _plain(lambda robot, q, s: robot._jacobian(q, s), primals, tangents)
 

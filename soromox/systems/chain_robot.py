@@ -9,7 +9,14 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from soromox.actuation import Actuator, ActuatorMetadata, PassiveElement, identity
+from soromox.actuation import (
+    Actuator,
+    ActuatorMetadata,
+    ActuatorVisualLayer,
+    PassiveElement,
+    identity,
+    visual_layers,
+)
 from soromox.batching import lanes_last
 from soromox.core import Chain, dynamics, kinematics
 from soromox.core.base import base_pose, pose_from_coordinates
@@ -66,8 +73,13 @@ class ChainRobot(SoftRobot):
             self.actuators = (identity(self.num_internal_dofs),)
         else:
             self.actuators = _as_tuple(actuators, Actuator, "actuators")
+        self._checked()
+
+    def _checked(self) -> Self:
+        """This robot, unless an actuator or a passive element does not fit it."""
         for member in (*self.actuators, *self.passive_elements):
-            member.transmission.check(self.is_planar, self.num_segments)
+            member.transmission.check(self)
+        return self
 
     @property
     def floating_base(self) -> bool:
@@ -88,6 +100,11 @@ class ChainRobot(SoftRobot):
     @property
     def actuator_input_metadata(self) -> tuple[ActuatorMetadata, ...]:
         return tuple(actuator.metadata for actuator in self._driven())
+
+    def actuator_visual_layers(
+        self, q: Array, s_points: Array, *, actuator_inputs: Array | None = None
+    ) -> tuple[ActuatorVisualLayer, ...]:
+        return visual_layers(self.assemble(), q, s_points, self._driven(), self.passive_elements, actuator_inputs)
 
     @property
     def segment_length(self) -> Array:
@@ -153,7 +170,7 @@ class ChainRobot(SoftRobot):
                     f"{name} is part of the layout: expected shape {expected.get(name)}, got {given.get(name)}; "
                     "build a new robot instead"
                 )
-        return eqx.tree_at(lambda robot: robot.params, self, params)
+        return eqx.tree_at(lambda robot: robot.params, self, params)._checked()
 
     def update_params(self, **updates: Any) -> Self:
         """A copy with named parameter fields replaced."""
@@ -180,17 +197,20 @@ class ChainRobot(SoftRobot):
         if not 0 <= index < len(members):
             raise ValueError(f"{group} has {len(members)} entries, so index {index} does not exist")
         changed = members[:index] + (change(members[index]),) + members[index + 1 :]
-        return eqx.tree_at(lambda robot: getattr(robot, group), self, changed)
+        return eqx.tree_at(lambda robot: getattr(robot, group), self, changed)._checked()
 
     def classify_segment(self, s: Array) -> tuple[Array, Array]:
         """``(segment index, arc length within it)``; a node belongs to the segment that ends there."""
         return kinematics.locate(self.assemble(), s)
 
+    def _tips(self) -> kinematics.Place:
+        return kinematics.Place(jnp.arange(self.num_segments), self.segment_length)
+
     def _forward_kinematics(self, q: Array, s: Array) -> Array:
-        return kinematics.pose_at(self.assemble(), q, jnp.asarray(s, q.dtype))
+        return kinematics.pose_at(self.assemble(), q, s)
 
     def _forward_kinematics_and_arc_length_derivative(self, q: Array, s: Array) -> tuple[Array, Array]:
-        frame = kinematics.frame_at(self.assemble(), q, jnp.asarray(s, q.dtype))
+        frame = kinematics.frame_at(self.assemble(), q, s)
         return frame.g, self.group.pose_rate(frame.g, frame.xi)
 
     def _forward_kinematics_arc_length_derivative(self, q: Array, s: Array) -> Array:
@@ -200,32 +220,32 @@ class ChainRobot(SoftRobot):
         self, q: Array, s: Array, *, backend: ExecutionBackend | None = None
     ) -> tuple[Array, Array]:
         check_backend(backend)
-        frame = kinematics.frame_at(self.assemble(), q, jnp.asarray(s, q.dtype))
+        frame = kinematics.frame_at(self.assemble(), q, s)
         return frame.g, kinematics.world_jacobian(self.group, frame.g, frame.J)
 
     def _jacobian(self, q: Array, s: Array) -> Array:
         return self.forward_kinematics_and_jacobian_inertialframe(q, s)[1]
 
     def _jacobian_bodyframe(self, q: Array, s: Array) -> Array:
-        return kinematics.frame_at(self.assemble(), q, jnp.asarray(s, q.dtype)).J
+        return kinematics.frame_at(self.assemble(), q, s).J
 
     def _jacobian_and_arc_length_derivative(self, q: Array, s: Array) -> tuple[Array, Array]:
-        G, frame = self.group, kinematics.frame_at(self.assemble(), q, jnp.asarray(s, q.dtype))
+        G, frame = self.group, kinematics.frame_at(self.assemble(), q, s)
         J = kinematics.world_jacobian(G, frame.g, frame.J)
         return J, kinematics.world_rate(G, frame.g, frame.J, frame.J_s, frame.xi)
 
     def jacobian_and_arc_length_derivative_bodyframe(self, q: Array, s: Array) -> tuple[Array, Array]:
-        frame = kinematics.frame_at(self.assemble(), q, jnp.asarray(s, q.dtype))
+        frame = kinematics.frame_at(self.assemble(), q, s)
         return frame.J, frame.J_s
 
     def _jacobian_and_time_derivative(self, q: Array, qd: Array, s: Array) -> tuple[Array, Array]:
         G = self.group
-        frame, J_dot = kinematics.jacobian_rate_at(self.assemble(), q, qd, jnp.asarray(s, q.dtype))
+        frame, J_dot = kinematics.jacobian_rate_at(self.assemble(), q, qd, s)
         J = kinematics.world_jacobian(G, frame.g, frame.J)
         return J, kinematics.world_rate(G, frame.g, frame.J, J_dot, frame.J @ qd)
 
     def jacobian_and_time_derivative_bodyframe(self, q: Array, qd: Array, s: Array) -> tuple[Array, Array]:
-        frame, J_dot = kinematics.jacobian_rate_at(self.assemble(), q, qd, jnp.asarray(s, q.dtype))
+        frame, J_dot = kinematics.jacobian_rate_at(self.assemble(), q, qd, s)
         return frame.J, J_dot
 
     def inertia_matrix(self, q: Array) -> Array:

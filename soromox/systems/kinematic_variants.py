@@ -62,7 +62,7 @@ def _batched(name: str, arguments: tuple[str, ...]) -> Callable:
 
 def _tips(name: str) -> Callable:
     def method(self, *args: Any, **kwargs: Any):
-        return getattr(self, f"{name}_abscissa_batched")(*args, s_ps=self.L_cum[1:], **kwargs)
+        return getattr(self, f"{name}_abscissa_batched")(*args, s_ps=self._tips(), **kwargs)
 
     return _document(method, f"{name}_tips", f"``{name}`` at the end of every segment; leading axis n.")
 

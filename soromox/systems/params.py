@@ -9,7 +9,7 @@ import equinox as eqx
 import numpy as np
 from jax import Array
 
-from soromox.utils.checks import as_float, field_list, require_finite, require_shape
+from soromox.utils.checks import as_float, concrete, field_list, require_finite, require_shape
 
 EARTH_GRAVITY = 9.81  # m/s^2
 
@@ -49,6 +49,9 @@ class BaseSoftRobotParams(eqx.Module):
         require_shape("gravity", self.gravity, (2,) if self.is_planar else (3,))
         require_finite("base_pose", self.base_pose)
         require_finite("gravity", self.gravity)
+        pose = concrete(self.base_pose)
+        if not self.is_planar and pose is not None and not np.any(pose[:4]):
+            raise ValueError(f"base_pose must have a quaternion other than zero, got {pose.tolist()}")
 
     @classmethod
     def pose_for(cls, orientation: str) -> Array:

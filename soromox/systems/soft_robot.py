@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from soromox.actuation import ActuatorMetadata
+from soromox.actuation import ActuatorMetadata, ActuatorVisualLayer
 from soromox.autodiff import custom_jvp_enabled
 from soromox.core.kinematics import world_jacobian
 from soromox.core.segments import group_of
@@ -14,6 +14,7 @@ from soromox.lie import Group
 from soromox.systems import analytic_derivatives as analytic
 from soromox.systems.configuration import ConfigurationSpace
 from soromox.systems.kinematic_variants import variants
+from soromox.systems.statics import MAX_STEPS, STAGES, Equilibrium, equilibrium
 
 ExecutionBackend = Literal["jax", "warp"]
 
@@ -43,6 +44,17 @@ class SoftRobot(ConfigurationSpace):
     @property
     def actuator_input_metadata(self) -> tuple[ActuatorMetadata, ...]:
         """Metadata groups in the order in which controls are concatenated."""
+        return ()
+
+    def actuator_visual_layers(
+        self, q: Array, s_points: Array, *, actuator_inputs: Array | None = None
+    ) -> tuple[ActuatorVisualLayer, ...]:
+        """Geometry of the active and passive elements for renderers, at the configuration q (nq,).
+
+        Args:
+            s_points: arc lengths (k,), m, of the points on a line along the whole body.
+            actuator_inputs: actuation (num_actuators,), handed to the layers.
+        """
         return ()
 
     @property
@@ -115,6 +127,10 @@ class SoftRobot(ConfigurationSpace):
         """``jacobian_bodyframe`` and its time derivative along ``qd``."""
         rate = self.configuration_derivative(q, qd)
         return jax.jvp(lambda q: self._jacobian_bodyframe(q, s), (q,), (rate,))
+
+    def _tips(self) -> Any:
+        """What the hooks take as ``s`` at the ends of all segments, leading axis n."""
+        return self.L_cum[1:]
 
     locals().update(variants())
 
@@ -208,6 +224,18 @@ class SoftRobot(ConfigurationSpace):
         M, convective, G = self.dynamics_terms(q, qd)
         acceleration = jnp.linalg.solve(M, tau - convective - G)
         return jnp.concatenate([self.configuration_derivative(q, qd), acceleration])
+
+    def equilibrium(
+        self,
+        u: Array | None = None,
+        q0: Array | None = None,
+        *,
+        tau_ext: Array | None = None,
+        stages: int = STAGES,
+        max_steps: int = MAX_STEPS,
+    ) -> Equilibrium:
+        """Static equilibrium under the actuation ``u``, see ``soromox.systems.statics.equilibrium``."""
+        return equilibrium(self, u, q0, tau_ext=tau_ext, stages=stages, max_steps=max_steps)
 
     def unpack_actuation(self, actuation_args: tuple | None, dtype) -> tuple[Array, Array | None]:
         """``(u, tau_ext)`` from None, ``(u,)`` or ``(u, tau_ext)``; no input means zero."""

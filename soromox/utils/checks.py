@@ -45,6 +45,12 @@ def require_positive(name: str, x: Any, *, allow_zero: bool = False) -> None:
         raise ValueError(f"{name} must be {wanted}, got {value.tolist()}")
 
 
+def require_count(name: str, x: Any) -> None:
+    """ValueError unless ``x`` is a whole number of at least 1."""
+    if not isinstance(x, int | np.integer) or x < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {x!r}")
+
+
 def require_symmetric(name: str, x: Any) -> None:
     """ValueError if the concrete matrices (..., d, d) are not symmetric to a relative 1e-5."""
     value = concrete(x)

@@ -6,6 +6,9 @@ from soromox.systems.pcs.hsa_params import (
 from soromox.systems.pcs.hsa_params import (
     PlanarHSAStructure as PlanarHSAStructure,
 )
+from soromox.systems.pcs.isupport import ISupport as ISupport
+from soromox.systems.pcs.isupport import ISupportParams as ISupportParams
+from soromox.systems.pcs.isupport import ISupportStructure as ISupportStructure
 from soromox.systems.pcs.links import (
     CircularSection as CircularSection,
 )

@@ -13,7 +13,10 @@ from soromox.systems.pcs.pcs import PCSStructure
 from soromox.utils.checks import as_float, concrete, require_finite, require_positive, require_shape
 
 POSITIVE_PER_ROD = ("rod_outer_radius", "rod_inner_radius", "rod_density")
-PER_ROD = POSITIVE_PER_ROD + (
+NON_NEGATIVE_PER_ROD = ("bending_damping", "shear_damping", "axial_damping", "phi_max")
+PER_ROD = (
+    *POSITIVE_PER_ROD,
+    *NON_NEGATIVE_PER_ROD,
     "rod_height",
     "rod_offset",
     "strain_coupling",
@@ -24,10 +27,6 @@ PER_ROD = POSITIVE_PER_ROD + (
     "bending_stiffness_correction",
     "shear_stiffness_correction",
     "axial_stiffness_correction",
-    "bending_damping",
-    "shear_damping",
-    "axial_damping",
-    "phi_max",
 )
 PER_SEGMENT = ("proximal_cap_length", "distal_cap_length", "platform_density", "end_cap_density")
 
@@ -113,8 +112,8 @@ class PlanarHSAParams(BaseSoftRobotParams):
             require_shape(name, getattr(self, name), (n,))
             require_positive(name, getattr(self, name), allow_zero=True)
         require_positive("length", self.length)
-        for name in POSITIVE_PER_ROD:
-            require_positive(name, getattr(self, name))
+        for name in POSITIVE_PER_ROD + NON_NEGATIVE_PER_ROD:
+            require_positive(name, getattr(self, name), allow_zero=name in NON_NEGATIVE_PER_ROD)
         outer, inner = concrete(self.rod_outer_radius), concrete(self.rod_inner_radius)
         if outer is not None and inner is not None and not np.all(outer > inner):
             raise ValueError(
@@ -140,6 +139,7 @@ class PlanarHSAParams(BaseSoftRobotParams):
             for name in ("hysteresis_A", "hysteresis_n", "hysteresis_beta", "hysteresis_gamma"):
                 require_shape(name, getattr(self, name), (h,))
                 require_finite(name, getattr(self, name))
+            require_positive("hysteresis_n", self.hysteresis_n)
 
 
 class PlanarHSAStructure(PCSStructure):
@@ -152,6 +152,11 @@ class PlanarHSAStructure(PCSStructure):
 
     consider_underactuation: bool = eqx.field(static=True, default=True)
     consider_hysteresis: bool = eqx.field(static=True, default=False)
+
+    def check(self, params: PlanarHSAParams) -> None:
+        super().check(params)
+        if self.consider_hysteresis and params.hysteresis_basis is None:
+            raise ValueError("consider_hysteresis needs hysteresis_basis and the Bouc-Wen parameters in params")
 
 
 def rod_stiffness(params: PlanarHSAParams) -> Array:

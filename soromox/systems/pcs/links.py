@@ -8,6 +8,7 @@ import numpy as np
 from jax import Array
 
 from soromox.core import sections
+from soromox.systems.cross_sections import Circle, CrossSection
 from soromox.utils.checks import (
     as_float,
     concrete,
@@ -18,6 +19,8 @@ from soromox.utils.checks import (
     require_symmetric,
 )
 
+MATRICES = ("stiffness", "damping")
+
 
 class CircularSection(eqx.Module):
     """Solid discs.
@@ -27,6 +30,11 @@ class CircularSection(eqx.Module):
     """
 
     coefficients: Array = eqx.field(converter=as_float)
+
+    def __check_init__(self):
+        if np.ndim(self.coefficients) != 2 or np.shape(self.coefficients)[1] != 1:
+            raise ValueError(f"coefficients must have shape (n, 1), got {np.shape(self.coefficients)}")
+        require_positive("radius", self.radius)
 
     @property
     def radius(self) -> Array:
@@ -110,17 +118,17 @@ class ContinuumLinkParams(eqx.Module):
     damping: Array = eqx.field(converter=as_float)
 
     def __check_init__(self):
-        n, d = self.reference_strain.shape
-        if d not in (3, 6):
-            raise ValueError(f"reference_strain must have shape (n, 3) or (n, 6), got {(n, d)}")
+        shape = np.shape(self.reference_strain)
+        if len(shape) != 2 or shape[1] not in (3, 6):
+            raise ValueError(f"reference_strain must have shape (n, 3) or (n, 6), got {shape}")
+        n, d = shape
         require_shape("length", self.length, (n,))
         require_shape("density", self.density, (n,))
         require_shape("cross_section.coefficients", self.cross_section.coefficients, (n, 1))
         require_positive("length", self.length)
         require_positive("density", self.density)
-        require_positive("radius", self.cross_section.radius)
         require_finite("reference_strain", self.reference_strain)
-        for name in ("stiffness", "damping"):
+        for name in MATRICES:
             require_shape(name, getattr(self, name), (n, d, d))
             require_finite(name, getattr(self, name))
             require_symmetric(name, getattr(self, name))
@@ -139,30 +147,73 @@ class LinkSpec(eqx.Module):
     Attributes:
         length: m.
         density: kg/m^3.
-        radius: of the solid circular section, m.
+        radius: of a constant, solid circular section, m; short for ``cross_section=Circle(radius)``.
         material: isotropic material, or None.
-        stiffness, damping: explicit (d, d) matrices, integrated over the length; they win over the material.
+        stiffness, damping: explicit (d, d) matrices of a constant-strain link, integrated over the length; they win
+            over the material.
         reference_strain: (d,), straight and unstretched when omitted.
+        cross_section: a shape, constant or tapering linearly; only variable-strain robots take others than discs.
     """
 
     length: Array = eqx.field(converter=as_float)
     density: Array = eqx.field(converter=as_float)
-    radius: Array = eqx.field(converter=as_float)
+    radius: Array | None = eqx.field(default=None, converter=as_float)
     material: IsotropicMaterialParams | None = None
     stiffness: Array | None = eqx.field(default=None, converter=as_float)
     damping: Array | None = eqx.field(default=None, converter=as_float)
     reference_strain: Array | None = eqx.field(default=None, converter=as_float)
+    cross_section: CrossSection | None = None
+
+    def __check_init__(self):
+        if (self.radius is None) == (self.cross_section is None):
+            given = "neither" if self.radius is None else "both"
+            raise ValueError(f"a link needs radius or cross_section, got {given}")
+        for name in ("length", "density", "radius"):
+            if getattr(self, name) is not None:
+                require_shape(f"link {name}", getattr(self, name), ())
+                require_positive(f"link {name}", getattr(self, name))
+        for name, shapes in (("reference_strain", ((3,), (6,))), *((m, ((3, 3), (6, 6))) for m in MATRICES)):
+            value = getattr(self, name)
+            if value is not None and np.shape(value) not in shapes:
+                raise ValueError(f"link {name} must have shape {shapes[0]} or {shapes[1]}, got {np.shape(value)}")
+            require_finite(f"link {name}", value)
+        for name in MATRICES:
+            require_symmetric(f"link {name}", getattr(self, name))
+
+    def section(self) -> CrossSection:
+        """The cross section, however it was given."""
+        return cast(CrossSection, self.cross_section) if self.radius is None else Circle(self.radius)
+
+    def reference(self, planar: bool) -> Array:
+        """The reference strain (d,).
+
+        Raises:
+            ValueError: one of another dimension.
+        """
+        d = 3 if planar else 6
+        if self.reference_strain is None:
+            return jnp.asarray(np.arange(d) == d // 2, self.length.dtype)
+        require_shape("link reference_strain", self.reference_strain, (d,))
+        return self.reference_strain
+
+    def isotropic(self) -> IsotropicMaterialParams:
+        """The material.
+
+        Raises:
+            ValueError: there is none, or explicit matrices beside it.
+        """
+        if self.material is None or self.stiffness is not None or self.damping is not None:
+            given = "no material" if self.material is None else "explicit matrices"
+            raise ValueError(f"a variable-strain link needs an isotropic material and no matrices, got {given}")
+        return self.material
 
     def canonical(self, planar: bool) -> ContinuumLinkParams:
-        """The link as canonical data of one link."""
-        d = 3 if planar else 6
-        for name in ("length", "density", "radius"):
-            require_shape(f"link {name}", getattr(self, name), ())
-        reference = self.reference_strain
-        if reference is None:
-            reference = jnp.zeros(d, self.length.dtype).at[d // 2].set(1)
-        require_shape("link reference_strain", reference, (d,))
-        section = CircularSection(self.radius[None, None])
+        """The link as canonical data of one constant-strain link."""
+        d, shape = 3 if planar else 6, self.section()
+        if not (isinstance(shape, Circle) and shape.is_constant):
+            kind = shape.shape if shape.is_constant else f"tapering {shape.shape}"
+            raise ValueError(f"the section of a constant-strain link must be a constant circle, got a {kind}")
+        section = CircularSection(shape.radius[None, None])
         stiffness, damping = self.stiffness, self.damping
         if stiffness is None or damping is None:
             if self.material is None:
@@ -172,6 +223,7 @@ class LinkSpec(eqx.Module):
             damping = built[1][0] if damping is None else damping
         require_shape("link stiffness", stiffness, (d, d))
         require_shape("link damping", damping, (d, d))
+        reference = self.reference(planar)[None]
         return ContinuumLinkParams(
-            self.length[None], self.density[None], reference[None], section, stiffness[None], damping[None]
+            self.length[None], self.density[None], reference, section, stiffness[None], damping[None]
         )

@@ -1,6 +1,6 @@
 """Piecewise-constant-strain robots, planar and spatial."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import equinox as eqx
 import jax
@@ -8,10 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from soromox.actuation import Actuator, PassiveElement
-from soromox.core import Chain, ConstantStrain, rods, sections
+from soromox.core import Chain, ConstantStrain, sections
 from soromox.core.base import pose_from_coordinates
-from soromox.systems.chain_robot import ChainRobot
+from soromox.systems.cross_sections import SectionProfiles
 from soromox.systems.params import BaseSoftRobotParams
 from soromox.systems.pcs.links import (
     CircularSection,
@@ -20,7 +19,8 @@ from soromox.systems.pcs.links import (
     LinkSpec,
     link_matrices,
 )
-from soromox.utils.checks import as_float, field_list, require_shape
+from soromox.systems.rod_robot import RodRobot
+from soromox.utils.checks import as_float, field_list, require_count, require_shape
 
 FLAT_FIELDS = (
     "length",
@@ -119,8 +119,11 @@ class PCSStructure(eqx.Module):
     scale_rotational_basis_by_length: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
-        if self.num_gauss_points < 1:
-            raise ValueError(f"num_gauss_points must be at least 1, got {self.num_gauss_points}")
+        require_count("num_gauss_points", self.num_gauss_points)
+
+    def check(self, params: Any) -> None:
+        """ValueError if it does not fit the params."""
+        self.active(params.length.shape[0] * (3 if params.is_planar else 6))
 
     def active(self, num_strains: int) -> tuple[int, ...] | None:
         """Indices of the strains that are coordinates, or None for all."""
@@ -140,31 +143,12 @@ def gauss_legendre(count: int, dtype) -> tuple[Array, Array]:
     return jnp.asarray((nodes + 1) / 2, dtype), jnp.asarray(weights / 2, dtype)
 
 
-class _PCS(ChainRobot):
+class _PCS(RodRobot):
     """What planar and spatial PCS robots share; a subclass names its parameter class."""
 
     params_type: ClassVar[type] = _PCSParams
     structure_type: ClassVar[type] = PCSStructure
-
-    def __init__(
-        self,
-        params: Any,
-        structure: Any = None,
-        *,
-        actuators: Actuator | tuple[Actuator, ...] | None = None,
-        passive_elements: PassiveElement | tuple[PassiveElement, ...] | None = (),
-        base_pose: Array | None = None,
-        floating_base: bool = False,
-        eps: float | None = None,
-    ):
-        structure = self.structure_type() if structure is None else structure
-        for value, kind, name in (
-            (params, self.params_type, "params"),
-            (structure, self.structure_type, "structure"),
-        ):
-            if not isinstance(value, kind):
-                raise TypeError(f"{name} must be {kind.__name__}, got {type(value).__name__}")
-        self._install(params, structure, actuators, passive_elements, base_pose, floating_base, eps)
+    __init__ = RodRobot.__init__  # for type checkers, which would make one of the fields
 
     @property
     def num_dofs(self) -> int:
@@ -195,13 +179,26 @@ class _PCS(ChainRobot):
         columns = np.ones(n * d) if active is None else np.isin(np.arange(n * d), active)
         return rows * jnp.asarray(columns.reshape(n, d), length.dtype)
 
+    def _pieces(self) -> ContinuumLinkParams:
+        """The constant-strain links that the segments are."""
+        return self.params.link
+
+    def _section_inertia(self) -> Array:
+        """Inertia per length (n, d, d) of the segments."""
+        link = self._pieces()
+        return sections.section_inertia(self.is_planar, link.density, *link.cross_section.geometry())
+
+    @property
+    def section_profiles(self) -> SectionProfiles:
+        sides = jnp.repeat(self._pieces().cross_section.coefficients, 2, axis=1)
+        return SectionProfiles(("circle",) * self.num_segments, sides, sides)
+
     def assemble(self) -> Chain:
-        link, planar = self.params.link, self.is_planar
+        link = self._pieces()
         nodes, weights = gauss_legendre(self.structure.num_gauss_points, link.length.dtype)
-        section = sections.section_inertia(planar, link.density, *link.cross_section.geometry())
-        inertia = section[:, None] * (link.length[:, None] * weights[None])[..., None, None]
+        inertia = self._section_inertia()[:, None] * (link.length[:, None] * weights[None])[..., None, None]
         segments = ConstantStrain(
-            planar=planar,
+            planar=self.is_planar,
             length=link.length,
             inertia=inertia,
             scale=self._scale(),
@@ -236,27 +233,16 @@ class _PCS(ChainRobot):
     @property
     def xi_ref(self) -> Array:
         """Reference strain (num_strains,), segment-major."""
-        return rods(self.assemble()).reference.reshape(-1)
+        return cast(ConstantStrain, self.assemble().segments).reference.reshape(-1)
 
     def strain(self, q: Array) -> Array:
         """Strain (num_strains,), segment-major, in the material frame."""
         return self.B_xi @ self.split_configuration(q)[1] + self.xi_ref
 
-    def integration_kinematics(self, q: Array, qd: Array) -> tuple[Array, Array, Array]:
-        """Homogeneous poses, body Jacobians and their rates at the quadrature points, leading axes (n, num points)."""
-        chain = self.assemble()
-        field = rods(chain).strain_field(chain.scatter(chain.internal(q)))
-        s = field.s + chain.segment_ends[:-1, None]
-        J, J_dot = self.jacobian_and_time_derivative_bodyframe_abscissa_batched(q, qd, s.reshape(-1))
-        poses = self.forward_kinematics_abscissa_batched(q, s.reshape(-1))
-        g = jax.vmap(self.group.matrix)(poses)
-        g, J, J_dot = (x.reshape(s.shape + x.shape[1:]) for x in (g, J, J_dot))
-        return g, J, J_dot
-
     def cross_section_geometry(self, q: Array, s: Array) -> tuple[Array, Array]:
         """``(kind, dimensions)`` of the section at ``s`` for renderers: kind 0 is a disc of radius dimensions[0], m."""
         index, _ = self.classify_segment(s)
-        return jnp.asarray(0, jnp.int32), self.params.link.cross_section.coefficients[index]
+        return jnp.asarray(0, jnp.int32), self._pieces().cross_section.coefficients[index]
 
     @classmethod
     def params_from_links(cls, links: list[LinkSpec] | tuple[LinkSpec, ...], *, gravity: Array | None = None) -> Any:
@@ -285,7 +271,7 @@ class _PCS(ChainRobot):
         return cls(params, structure, base_pose=base_pose, **kwargs)
 
     def _link(self) -> ContinuumLinkParams:
-        if not isinstance(self.params, _PCSParams):
+        if not hasattr(self.params, "link"):
             raise TypeError(f"a {type(self).__name__} is not made of links; use update_params")
         return self.params.link
 

@@ -62,8 +62,6 @@ class PlanarHSA(PlanarPCS):
     ):
         options = {"actuators": (), "base_pose": base_pose, "floating_base": floating_base, "eps": eps}
         super().__init__(params, structure, **options)
-        if self.structure.consider_hysteresis and params.hysteresis_basis is None:
-            raise ValueError("consider_hysteresis needs hysteresis_basis and the Bouc-Wen parameters in params")
 
     @property
     def consider_underactuation(self) -> bool:

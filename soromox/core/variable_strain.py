@@ -1,0 +1,175 @@
+"""Rods whose strain varies along them (GVS), each behind a joint of up to six coordinates."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from soromox.core.bases import StrainBasis
+from soromox.core.segments import Point, Relative, Rods, StrainField
+from soromox.lie import Group
+
+ZANNA = np.array([0.5 - np.sqrt(3) / 6, 0.5 + np.sqrt(3) / 6])
+"""Positions in a piece at which the fourth-order Magnus expansion takes the strain."""
+
+
+class VariableStrain(Rods):
+    """Rods of strain ``B(X) q + reference``, X in [0, 1] along each; the frame moves by fourth-order Magnus steps.
+
+    The coordinates of a segment are those of its joint, then those of its rod; what a shorter segment lacks is padded
+    with zero columns. The pieces of a rod lie between its quadrature nodes, and the Jacobian is the exact derivative
+    of the discrete pose. References: Renda et al., "A geometric variable-strain approach for static modeling of soft
+    manipulators with tendon and fluidic actuation", 2020; Mathew et al., SoRoSim, 2022.
+
+    Attributes:
+        reference: (n, d) strain at rest.
+        row_scale: (n, d) factor on the rows of the bases.
+        joint: (n, d, k); the joint moves the frame by ``exp(joint q)``.
+        nodes, weights: quadrature rule (n, p) on [0, 1].
+        start, piece: (n, p + 1) where the pieces begin, and their widths, on [0, 1].
+        bases: one a segment.
+        joint_widths: number of joint coordinates of each segment.
+        node_basis: (n, p, d, k) at the nodes.
+        piece_basis: (n, p + 1, 2, d, k) at the two Zanna positions of every piece.
+    """
+
+    planar: bool = eqx.field(static=True)
+    length: Array
+    inertia: Array
+    reference: Array
+    row_scale: Array
+    joint: Array
+    nodes: Array
+    weights: Array
+    start: Array
+    piece: Array
+    bases: tuple[StrainBasis, ...] = eqx.field(static=True)
+    joint_widths: tuple[int, ...] = eqx.field(static=True)
+    tip_inertia: Array | None
+    node_basis: Array
+    piece_basis: Array
+
+    def __init__(
+        self,
+        planar: bool,
+        length: Array,
+        inertia: Array,
+        reference: Array,
+        row_scale: Array,
+        joint: Array,
+        quadrature: tuple[np.ndarray, np.ndarray],
+        bases: tuple[StrainBasis, ...],
+        joint_widths: tuple[int, ...],
+    ):
+        self.planar, self.length, self.inertia, self.reference = planar, length, inertia, reference
+        self.row_scale, self.joint, self.bases, self.joint_widths = row_scale, joint, bases, joint_widths
+        self.tip_inertia = None
+        nodes, weights = quadrature
+        ends = np.pad(nodes, [(0, 0), (1, 1)], constant_values=[(0, 0), (0, 1)])
+        start, piece = ends[:, :-1], np.diff(ends, axis=1)
+        self.nodes, self.weights, self.start, self.piece = (
+            jnp.asarray(x, length.dtype) for x in (nodes, weights, start, piece)
+        )
+        self.node_basis = self.basis(nodes)
+        self.piece_basis = self.basis(start[..., None] + piece[..., None] * ZANNA)
+
+    @property
+    def width(self) -> int:
+        return self.joint.shape[-1]
+
+    def basis(self, X: Array | np.ndarray) -> Array:
+        """Bases (n, ..., d, k) of all rods at the positions ``X`` (n, ...)."""
+        xp = np if isinstance(X, np.ndarray) else jnp
+        kinds = list(zip(self.bases, self.joint_widths, strict=True))
+        total = 0.0
+        for kind in dict.fromkeys(kinds):
+            basis, before = kind
+            columns = (before, self.width - before - basis.num_columns)
+            mine = np.array([other == kind for other in kinds]).reshape(-1, *(1,) * (X.ndim + 1))
+            total = total + xp.where(mine, xp.pad(basis(X), [(0, 0)] * (X.ndim + 1) + [columns]), 0)
+        scale = self.row_scale.reshape(-1, *(1,) * (X.ndim - 1), self.group.dim, 1)
+        return scale * jnp.asarray(total, scale.dtype)
+
+    def strain_field(self, q: Array) -> StrainField:
+        xi = jnp.einsum("npdk,nk->npd", self.node_basis, q) + self.reference[:, None]
+        length = self.length[:, None]
+        return StrainField(length * self.nodes, length * self.weights, xi, self.node_basis)
+
+    def local(self, q: Array) -> tuple[Array, Array]:
+        g, S = self._frames(q)
+        return g[:, 1:], S[:, 1:]
+
+    def _frames(self, q: Array) -> tuple[Array, Array]:
+        """Poses (n, p + 2, *pose) and Jacobians (n, p + 2, d, k) of the joints' ends and of the pieces' ends."""
+        G = self.group
+
+        def segment(q, joint, length, reference, basis, width):
+            start = G.exp(joint @ q), G.tangent(joint @ q) @ joint
+
+            def piece(frame, x):
+                frame = _carry(G, frame, *_magnus(G, *x, length, reference, q))
+                return frame, frame
+
+            after = jax.lax.scan(piece, start, (basis, width))[1]
+            return jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), start, after)
+
+        return jax.vmap(segment)(q, self.joint, self.length, self.reference, self.piece_basis, self.piece)
+
+    def flow(self, q: Array, v: Array) -> Relative:
+        G = self.group
+
+        def twists(q):
+            """Twists (n, p + 1, d) of the points at the rates v, by a recursion of vectors."""
+
+            def segment(q, v, joint, length, reference, basis, width):
+                def piece(eta, x):
+                    omega, slope = _magnus(G, *x, length, reference, q)
+                    eta = G.inverse_adjoint(G.exp(omega)) @ eta + G.tangent(omega) @ (slope @ v)
+                    return eta, eta
+
+                return jax.lax.scan(piece, G.tangent(joint @ q) @ (joint @ v), (basis, width))[1]
+
+            rods = self.joint, self.length, self.reference, self.piece_basis, self.piece
+            return jax.vmap(segment)(q, v, *rods)
+
+        twist, bias = jax.jvp(twists, (q,), (v,))
+        g, S = self.local(q)
+        X = jax.vmap(jax.vmap(G.inverse_adjoint))(g)
+        return Relative(jnp.concatenate([X, S], axis=-1), twist, bias)
+
+    def at(self, q: Array, index: int | Array, s: Array) -> Point:
+        G = self.group
+        X = s / self.length[index]
+        piece = jnp.clip(jnp.searchsorted(self.start[index], X, side="left") - 1, 0, self.start.shape[1] - 1)
+        frame = jax.tree.map(lambda x: x[index, piece], self._frames(q))
+        begin = self.start[index, piece]
+
+        def reach(X):
+            """The frame within the piece, as far as X."""
+            positions = begin + (X - begin) * jnp.asarray(ZANNA, X.dtype)
+            basis = self.basis(jnp.broadcast_to(positions[None], (self.length.shape[0], 2)))[index]
+            omega, slope = _magnus(G, basis, X - begin, self.length[index], self.reference[index], q[index])
+            return omega, _carry(G, frame, omega, slope)
+
+        # derivatives of the discrete pose, so that arc-length and configuration derivatives agree to round-off
+        (omega, (g, S)), (omega_X, (_, S_X)) = jax.jvp(reach, (X,), (jnp.ones_like(X),))
+        xi = G.tangent(omega) @ omega_X / self.length[index]
+        return Point(g, S, xi, S_X / self.length[index] + G.ad(xi) @ S)
+
+
+def _magnus(G: Group, basis: Array, width: Array, length: Array, reference: Array, q: Array) -> tuple[Array, Array]:
+    """Exponent (d,) over a piece from the bases (2, d, k) at its Zanna positions, and its derivative (d, k)."""
+    B1, B2 = basis[0], basis[1]
+    xi1, xi2 = B1 @ q + reference, B2 @ q + reference
+    step = width * length
+    half, bend = 0.5 * step, (3**0.5 / 12) * step**2
+    ad1, ad2 = G.ad(xi1), G.ad(xi2)
+    return half * (xi1 + xi2) + bend * (ad1 @ xi2), half * (B1 + B2) + bend * (ad1 @ B2 - ad2 @ B1)
+
+
+def _carry(G: Group, frame: tuple[Array, Array], omega: Array, slope: Array) -> tuple[Array, Array]:
+    """Pose and Jacobian (d, k) of a frame after ``exp(omega)``."""
+    g, S = frame
+    step = G.exp(omega)
+    return G.compose(g, step), G.inverse_adjoint(step) @ S + G.tangent(omega) @ slope
