@@ -70,22 +70,56 @@ def inverse_dynamics(chain: Chain, q: Array, v: Array, v_dot: Array, *, gravity:
     G, base = chain.group, base_motion(chain, q, v)
     A, eta, bias, _ = motion(chain, q, v)
     X, S = A[..., : G.dim], A[..., G.dim :]
-    accelerations = chain.scatter(chain.rates(v_dot))
-    relative = jnp.einsum("npdk,nk->npd", S, accelerations) + bias
-    a0 = base.bias
-    if chain.floating:
-        a0 = a0 + base.J @ v_dot
+    relative = jnp.einsum("npdk,nk->npd", S, chain.scatter(chain.rates(v_dot))) + bias
+    a0 = base.bias + base.J @ v_dot - (gravity_twist(chain, base.g) if gravity else 0)
+    inertia = chain.segments.point_inertia
+    F = jnp.einsum("npij,npj->npi", inertia, _accelerations(X, relative, a0)) + _gyroscopic(chain, eta, inertia)
+    f0 = None
+    if chain.base_inertia is not None:
+        f0 = chain.base_inertia @ a0 - G.coad(chain.base_inertia @ base.eta) @ base.eta
+    return _generalised_force(chain, base.J, X, S, F, f0, v_dot)
+
+
+def momentum(chain: Chain, q: Array, v: Array) -> Array:
+    """Generalised momentum ``M v`` (nv,); O(n)."""
+    return _force_at_rest(chain, q, v, gravity=False)
+
+
+def gravitational_force(chain: Chain, q: Array) -> Array:
+    """``G = dU/dq`` (nv,), along velocities when floating; O(n)."""
+    zero = jnp.zeros(chain.num_base_velocities + chain.num_internal, q.dtype)
+    return _force_at_rest(chain, q, zero, gravity=True)
+
+
+def _force_at_rest(chain: Chain, q: Array, v_dot: Array, *, gravity: bool) -> Array:
+    """``inverse_dynamics`` of a body at rest, with either gravity alone or none."""
+    base = base_motion(chain, q, jnp.zeros_like(v_dot))
+    g, S = chain.segments.local(chain.scatter(chain.internal(q)))
+    X = jax.vmap(jax.vmap(chain.group.inverse_adjoint))(g)
     if gravity:
-        a0 = a0 - gravity_twist(chain, base.g)
+        relative, a0 = jnp.zeros_like(X[..., 0]), -gravity_twist(chain, base.g)
+    else:
+        relative, a0 = jnp.einsum("npdk,nk->npd", S, chain.scatter(chain.rates(v_dot))), base.J @ v_dot
+    F = jnp.einsum("npij,npj->npi", chain.segments.point_inertia, _accelerations(X, relative, a0))
+    f0 = None if chain.base_inertia is None else chain.base_inertia @ a0
+    return _generalised_force(chain, base.J, X, S, F, f0, v_dot)
+
+
+def _accelerations(X: Array, relative: Array, a0: Array) -> Array:
+    """Accelerations (n, p + 1, d) of the points, by one pass from the base's ``a0`` to the tip."""
 
     def outward(a, x):
         X, relative = x
         return X @ a + relative, a
 
     a_base = serial(outward, a0, (X[:, -1], relative[:, -1]))[1]
-    a = jnp.einsum("npij,nj->npi", X, a_base) + relative
-    inertia = chain.segments.point_inertia
-    F = jnp.einsum("npij,npj->npi", inertia, a) + _gyroscopic(chain, eta, inertia)
+    return jnp.einsum("npij,nj->npi", X, a_base) + relative
+
+
+def _generalised_force(
+    chain: Chain, J_base: Array, X: Array, S: Array, F: Array, f0: Array | None, v_dot: Array
+) -> Array:
+    """Force (nv,) of the wrenches ``F`` on the points and ``f0`` on the base, by one pass from tip to base."""
     f_own = jnp.einsum("npij,npi->nj", X, F)
     tau_own = jnp.einsum("npdk,npd->nk", S, F)
 
@@ -93,16 +127,14 @@ def inverse_dynamics(chain: Chain, q: Array, v: Array, v_dot: Array, *, gravity:
         X, S, f_own, tau_own = x
         return X.T @ f + f_own, S.T @ f + tau_own
 
-    f, tau = serial(inward, jnp.zeros_like(a0), (X[:, -1], S[:, -1], f_own, tau_own), reverse=True)
+    f, tau = serial(inward, jnp.zeros_like(f_own[0]), (X[:, -1], S[:, -1], f_own, tau_own), reverse=True)
     tau = chain.gather(tau)
     if chain.armature is not None:
         tau = tau + chain.armature * chain.rates(v_dot)
     if not chain.floating:
         return tau
-    if chain.base_inertia is not None:
-        momentum = chain.base_inertia @ base.eta
-        f = f + chain.base_inertia @ a0 - G.coad(momentum) @ base.eta
-    return jnp.concatenate([base.J[:, : G.dim].T @ f, tau])
+    f = f if f0 is None else f + f0
+    return jnp.concatenate([J_base[:, : chain.group.dim].T @ f, tau])
 
 
 def composite_inertia(X: Array, S: Array, inertia: Array) -> Array:
@@ -236,12 +268,6 @@ def forward_dynamics(chain: Chain, q: Array, v: Array, tau: Array, *, own: Array
 def bias_force(chain: Chain, q: Array, v: Array) -> Array:
     """Convective force ``C(q, v) v`` (nv,)."""
     return inverse_dynamics(chain, q, v, jnp.zeros_like(v), gravity=False)
-
-
-def gravitational_force(chain: Chain, q: Array) -> Array:
-    """``G = dU/dq`` (nv,), along velocities when floating."""
-    zero = jnp.zeros(chain.num_base_velocities + chain.num_internal, q.dtype)
-    return inverse_dynamics(chain, q, zero, zero)
 
 
 def kinetic_energy(chain: Chain, q: Array, v: Array) -> Array:

@@ -271,9 +271,11 @@ class Joints(Segments):
     def at(self, q: Array, index: int | Array, s: Array) -> Point:
         G = self.group
         screw = self.screw[index]
-        length = self.length[index]
-        direction = self.tip[index] / jnp.where(length > 0, length, 1)
-        reach = G.translation(s * direction)
+        tip, length = self.tip[index], self.length[index]
+        divisor = jnp.where(length > 0, length, 1)
+        direction = tip / divisor
+        # a link without length has its tip at every s, so that moving the tip moves what follows
+        reach = G.translation(jnp.where(length > 0, s / divisor, 1) * tip)
         g = G.compose(G.compose(self.parent_to_joint[index], G.exp(screw * q[index, 0])), reach)
         xi = jnp.concatenate([jnp.zeros(G.angular, screw.dtype), direction])
         return Point(g, (G.inverse_adjoint(reach) @ screw)[:, None], xi, jnp.zeros((G.dim, 1), screw.dtype))

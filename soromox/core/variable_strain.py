@@ -108,7 +108,7 @@ class VariableStrain(Rods):
             start = G.exp(joint @ q), G.tangent(joint @ q) @ joint
 
             def piece(frame, x):
-                frame = _carry(G, frame, *_magnus(G, *x, length, reference, q))
+                frame = _carry(G, frame, *_magnus(G, x[0], x[1], length, reference, q))
                 return frame, frame
 
             after = jax.lax.scan(piece, start, (basis, width))[1]
@@ -124,7 +124,7 @@ class VariableStrain(Rods):
 
             def segment(q, v, joint, length, reference, basis, width):
                 def piece(eta, x):
-                    omega, slope = _magnus(G, *x, length, reference, q)
+                    omega, slope = _magnus(G, x[0], x[1], length, reference, q)
                     eta = G.inverse_adjoint(G.exp(omega)) @ eta + G.tangent(omega) @ (slope @ v)
                     return eta, eta
 

@@ -9,12 +9,16 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax import Array
 
 
 def _still(tangent: Any) -> bool:
     """Whether an argument, an array or a tree, has no tangent."""
     return not jax.tree.leaves(tangent)
+
+
+def _along(s_dot: Any) -> bool:
+    """Whether an arc length moves; a place, which is a tuple, has its own components."""
+    return s_dot is not None and not isinstance(s_dot, tuple)
 
 
 def _plain(function, primals: tuple, tangents: tuple):
@@ -33,7 +37,7 @@ def forward_kinematics(robot, q, s):
 def _forward_kinematics_jvp(primals, tangents):
     robot, q, s = primals
     robot_dot, q_dot, s_dot = tangents
-    if _still(robot_dot) and _still(q_dot) and isinstance(s_dot, Array):
+    if _still(robot_dot) and _still(q_dot) and _along(s_dot):
         pose, slope = robot._forward_kinematics_and_arc_length_derivative(q, s)
         return pose, slope * s_dot
     return _plain(lambda robot, q, s: robot._forward_kinematics(q, s), primals, tangents)
@@ -49,7 +53,7 @@ def _jacobian_jvp(primals, tangents):
     robot, q, s = primals
     robot_dot, q_dot, s_dot = tangents
     if _still(robot_dot) and not robot.floating_base:
-        if _still(q_dot) and isinstance(s_dot, Array):
+        if _still(q_dot) and _along(s_dot):
             J, slope = robot._jacobian_and_arc_length_derivative(q, s)
             return J, slope * s_dot
         if _still(s_dot) and not _still(q_dot):
@@ -92,8 +96,7 @@ def _kinetic_energy_jvp(primals, tangents):
         return _plain(lambda robot, q, qd: robot._kinetic_energy(q, qd), primals, tangents)
     slope = jnp.zeros((), q.dtype)
     if q_dot is not None:
-        # dT/dq = M_dot qd - C qd and M_dot = C + C^T in the Christoffel convention, hence dT/dq = C^T qd
-        slope = slope + (robot.coriolis_matrix(q, qd).T @ qd) @ q_dot
+        slope = slope + robot._kinetic_energy_gradient(q, qd) @ q_dot
     if qd_dot is not None:
-        slope = slope + (robot.inertia_matrix(q) @ qd) @ qd_dot
+        slope = slope + robot._momentum(q, qd) @ qd_dot
     return kinetic_energy(robot, q, qd), slope

@@ -5,7 +5,7 @@ actuation", RA-L 2020; Boyer et al., "Dynamics of continuum and soft robots: a s
 T-RO 2021; Mathew et al., SoRoSim, RAM 2022.
 """
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import jax.numpy as jnp
 import numpy as np
@@ -110,7 +110,7 @@ class GVS(RodRobot):
         """Strain (d,) at arc length ``s`` (m), in the material frame."""
         chain = self.assemble()
         index, s_local = locate(chain, s)
-        segments = chain.segments
+        segments = cast(VariableStrain, chain.segments)
         X = s_local / segments.length[index]
         basis = segments.basis(jnp.broadcast_to(X, segments.length.shape))[index]
         return basis @ chain.scatter(chain.internal(q))[index] + segments.reference[index]
