@@ -13,7 +13,8 @@ REQUIREMENTS := pyproject.toml constraints.txt
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0.2
 
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
+# one worker a robot of the zoo, which then compiles once
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 .PHONY: help train train-seeds test test-slow test-all lint format bench clean
 .DELETE_ON_ERROR:

@@ -13,7 +13,6 @@ RESULTS = Path(__file__).parent / "results"
 PROGRAMS = {
     "dynamics": ["--lanes", "64", "1024"],
     "scaling": ["--segments", "4", "16", "64"],
-    "derivatives": ["--segments", "2"],
     "arm": [],
     "throughput": ["--robot", "PlanarHSA", "PCS", "PCS2", "--lanes", "256", "--processes", "2", "--naive", "PCS"],
     "startup": [],

@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from scipy.stats import qmc
 
 from soromox.systems.statics import static_stiffness
 from soromox_envs.robots import model_of
@@ -52,6 +51,8 @@ def admissible_inputs(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     if m <= 2:
         axes = [np.linspace(a, b, GRID) for a, b in zip(lower, upper, strict=True)]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, m)
+    from scipy.stats import qmc  # slow to import, and only tables need it
+
     return lower + (upper - lower) * qmc.Sobol(m, scramble=False).random_base2(LOG2_SAMPLES)
 
 

@@ -91,14 +91,14 @@ def test_stable_far_beyond_the_explicit_limit(method, x64):
         )
     )  # fmt: skip
     rod = rod.with_fixed_base_pose(jnp.array([0.0, 0, 0, 1, 0, 0, 0]))
-    A = jax.jacfwd(lambda y: rod.forward_dynamics(0.0, y))(jnp.zeros(12))
+    A = zoo.compiled(jax.jacfwd(lambda y: rod.forward_dynamics(0.0, y)))(jnp.zeros(12))
     fastest = np.abs(np.linalg.eigvals(np.asarray(A))).max()
     limit = 2.78 / fastest
 
     def tips(solver, h):
         n = round(1.0 / h)
         path = rod.rollout_to(SystemState(0.0, jnp.zeros(12)), t1=1.0, save_dt=0.1, solver_dt=1.0 / n, solver=solver)
-        return np.asarray(jax.vmap(lambda y: rod.forward_kinematics(y[:6], 0.2)[:3, 3])(path.y))
+        return np.asarray(zoo.compiled(jax.vmap(lambda y: rod.forward_kinematics(y[:6], 0.2)[:3, 3]))(path.y))
 
     reference = tips(RK4(), 0.5 * limit)
     assert np.ptp(reference[:, 2]) > 0.05

@@ -42,14 +42,20 @@ def test_the_published_arm(x64):
     tube = np.pi * (7.79e-3**2 - 6.39e-3**2)
     disc = np.pi * 0.03**2
     floating = isupport(floating=True)
-    M = floating.inertia_matrix(jnp.zeros(19).at[3].set(1.0))
+    M = zoo.compiled(lambda robot, q: robot.inertia_matrix(q))(floating, jnp.zeros(19).at[3].set(1.0))
     mass = 1210 * disc * (0.041 + 0.027 + 0.006) + 1104 * 3 * tube * (0.190 + 0.180)
     np.testing.assert_allclose(M[3, 3], mass, rtol=1e-12)
-    tau = robot.actuation_force(jnp.zeros(12), jnp.full(6, 1e5)).reshape(2, 6)
+
+    @zoo.compiled
+    def at(robot, q):
+        nodes = jnp.array([0.231, 0.258])
+        return robot.actuation_force(q, jnp.full(6, 1e5)), robot.forward_kinematics_abscissa_batched(q, nodes)
+
+    tau = at(robot, jnp.zeros(12))[0].reshape(2, 6)
     np.testing.assert_allclose(tau[:, 3], 3e5 * tube * np.array([0.190, 0.180]), rtol=1e-12)
     np.testing.assert_allclose(tau[:, [0, 1, 2, 4, 5]], 0, atol=1e-12)
     q = jnp.array([0, 0, 5.0, 0.1, 0, 0] * 2)
-    ends = robot.forward_kinematics_abscissa_batched(q, jnp.array([0.231, 0.258]))
+    ends = np.asarray(at(robot, q)[1])
     np.testing.assert_allclose(np.linalg.inv(ends[0]) @ ends[1], np.eye(4) + 0.027 * np.eye(4, k=3), atol=1e-13)
 
 

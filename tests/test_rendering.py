@@ -22,7 +22,7 @@ from soromox.rendering import (
 from soromox.rendering.geometry import fetch, hsa_body
 from soromox.rendering.robot_scene import robot_scene
 from soromox.systems import PCS, PCSParams, PlanarHSA, PlanarPCS, PlanarPCSParams
-from soromox_envs.rendering import REACHED_COLOR, TARGET_COLOR, WORKSPACE, render_reach
+from soromox_envs.rendering import REACHED_COLOR, TARGET_COLOR, render_reach, stage_of
 from soromox_envs.robots.planar_hsa import fpu_params
 
 cv2 = pytest.importorskip("cv2")
@@ -31,6 +31,7 @@ pytest.importorskip("matplotlib")
 
 BENT = np.array([9.0, 0.1, 0.15])
 RADIUS = 0.0022
+STAGE = stage_of("PlanarHSA", (0.0, 0.0))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def tip_of(robot, q):
 
 
 def reach(robot, q, target=(0.03, -0.13), time=1.0, **options):
-    return render_reach(robot, q, target=target, tip=tip_of(robot, q), radius=RADIUS, time=time, **options)
+    return render_reach(robot, q, target=target, tip=tip_of(robot, q), radius=RADIUS, time=time, stage=STAGE, **options)
 
 
 def near(image, color, tolerance=12):
@@ -163,7 +164,7 @@ def test_target_is_drawn_where_it_is_and_the_tip_turns_green(hsa):
     target = np.array([0.07, -0.05])
     frame = reach(hsa, BENT, target=target)
     rows, columns = np.nonzero(near(frame, TARGET_COLOR))
-    at = View.fit(WORKSPACE, 480, 480).to_pixels(target)
+    at = View.fit(STAGE.box, 480, 480).to_pixels(target)
     np.testing.assert_allclose([columns.mean() + 0.5, rows.mean() + 0.5], at, atol=1.5)
     assert not near(frame, REACHED_COLOR).any()
     reached = reach(hsa, BENT, target=tip_of(hsa, BENT) + 0.4 * RADIUS)
@@ -174,7 +175,9 @@ def test_status_line_and_broken_states(hsa):
     frame, later = reach(hsa, BENT, time=1.0), reach(hsa, BENT, time=2.35)
     changed = np.nonzero((frame != later).any(-1))
     assert changed[0].min() > 440 and changed[1].max() < 240
-    broken = render_reach(hsa, np.full(3, np.nan), target=(0.0, -0.1), tip=(np.nan, np.nan), radius=RADIUS, time=0.0)
+    broken = render_reach(
+        hsa, np.full(3, np.nan), target=(0.0, -0.1), tip=(np.nan, np.nan), radius=RADIUS, time=0.0, stage=STAGE
+    )
     assert broken.shape == (480, 480, 3)
 
 

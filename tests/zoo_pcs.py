@@ -14,12 +14,12 @@ def pcs(planar: bool, n: int, *, selector=None, scaled: bool = False, tendon: bo
     reference[:, d // 2] = 1.0
     reference[:, d // 2 - 1] = 0.4
     fields = dict(
-        length=[0.12, 0.10, 0.08][:n],
-        radius=[0.018, 0.015, 0.012][:n],
-        density=[1070.0, 1040.0, 1000.0][:n],
-        young_modulus=[2e5, 2.2e5, 2.4e5][:n],
-        shear_modulus=[7e4, 7.5e4, 8e4][:n],
-        material_damping_coefficient=[200.0, 240.0, 280.0][:n],
+        length=np.resize([0.12, 0.10, 0.08], n),
+        radius=np.resize([0.018, 0.015, 0.012], n),
+        density=np.resize([1070.0, 1040.0, 1000.0], n),
+        young_modulus=np.resize([2e5, 2.2e5, 2.4e5], n),
+        shear_modulus=np.resize([7e4, 7.5e4, 8e4], n),
+        material_damping_coefficient=np.resize([200.0, 240.0, 280.0], n),
         reference_strain=reference,
     )
     robot, params = (PlanarPCS, PlanarPCSParams) if planar else (PCS, PCSParams)
@@ -50,9 +50,11 @@ ROBOTS = {
     "planar_pcs_3_selector": lambda: pcs(True, 3, selector="110101010"),
     "planar_pcs_2_scaled_tendons": lambda: pcs(True, 2, scaled=True, tendon=True),
     "planar_pcs_2_floating": lambda: pcs(True, 2, floating=True),
+    "planar_pcs_8_floating": lambda: pcs(True, 8, floating=True),
     "pcs_1": lambda: pcs(False, 1),
     "pcs_2_scaled_selector": lambda: pcs(False, 2, selector="011100111011", scaled=True),
     "pcs_2_tendons": lambda: pcs(False, 2, tendon=True),
     "pcs_2_floating": lambda: pcs(False, 2, floating=True, tendon=True),
+    "pcs_8": lambda: pcs(False, 8),
 }
 DEFAULT = ("planar_pcs_3_selector", "planar_pcs_2_scaled_tendons", "pcs_2_scaled_selector", "pcs_2_floating")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from soromox.rendering.base import BaseSoftRobotRenderer
+from soromox.rendering.camera import Camera, behind
 from soromox.rendering.colors import RendererColorConfig
 from soromox.rendering.extras import optional
 from soromox.rendering.meshes import tube_faces
@@ -123,27 +124,12 @@ def draw_spatial(axes: Any, scene: Scene, *, floor: float) -> None:
         faces, paints = (np.concatenate(x) for x in zip(*parts, strict=True))
         body = collections.Poly3DCollection(faces, facecolors=paints, edgecolors=paints, linewidths=0.4, zorder=2)
         axes.add_collection3d(body)
-    toward = _direction(axes)
+    toward = Camera(elevation=axes.elev, azimuth=axes.azim).axes[2]
     for line in (part for part in scene if isinstance(part, Polyline)):
-        behind = _behind(line.points, tubes, toward)
+        hidden_parts = behind(line.points, tubes, toward)
         for hidden, opacity in ((True, 0.22), (False, 1.0)):
-            part = np.where((behind == hidden)[:, None], line.points, np.nan)
+            part = np.where((hidden_parts == hidden)[:, None], line.points, np.nan)
             axes.plot(*part.T, color=line.color, alpha=opacity, lw=line.width, zorder=3)
-
-
-def _direction(axes: Any) -> np.ndarray:
-    """Unit vector (3,) from the scene to the camera."""
-    up, around = np.radians([axes.elev, axes.azim])
-    return np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
-
-
-def _behind(points: np.ndarray, tubes: list[Tube], toward: np.ndarray) -> np.ndarray:
-    """Which points (k, 3) lie on the far side of the body that they run along."""
-    if not tubes:
-        return np.zeros(len(points), bool)
-    centers = np.concatenate([tube.points for tube in tubes])
-    nearest = np.linalg.norm(points[:, None] - centers[None], axis=-1).argmin(1)
-    return (points - centers[nearest]) @ toward < 0
 
 
 def _plain_panes(axes: Any, colors: RendererColorConfig) -> None:
