@@ -28,6 +28,17 @@ def test_import_is_light_and_registers_the_ids():
     assert "PlanarHSA-Reach-v0" in done.stdout.split()
 
 
+def test_imports_start_no_backend():
+    """Which device, how many threads and which precision are chosen after the import, by the user."""
+    program = (
+        "import soromox.systems, soromox.control, soromox.rendering, soromox_envs.env, agents.train\n"
+        "from jax._src import xla_bridge\n"
+        "assert not xla_bridge.backends_are_initialized()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @every_id
 def test_spec_says_how_long_an_episode_is(env_id):
     spec, entry = gymnasium.spec(env_id), registry.entry_of(env_id)

@@ -150,7 +150,7 @@ class GVSSegment(eqx.Module):
 
     link: LinkSpec
     basis: StrainBasis
-    joint: JointSpec = JointSpec()
+    joint: JointSpec = eqx.field(default_factory=JointSpec)
     num_gauss_points: int = eqx.field(static=True, default=5)
 
 
