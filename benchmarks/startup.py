@@ -50,8 +50,10 @@ def markdown(rows: list[dict]) -> str:
 
 def main() -> None:
     """Measure and print."""
-    arguments = parser(__doc__).parse_args()
-    rows = [measure(*case) for case in CASES]
+    options = parser(__doc__)
+    options.add_argument("--robot", nargs="+", default=sorted({robot for robot, _ in CASES}))
+    arguments = options.parse_args()
+    rows = [measure(*case) for case in CASES if case[0] in arguments.robot]
     report(arguments, markdown(rows), rows=rows)
 
 
