@@ -10,7 +10,11 @@ from pages import PCS_PAGE, check_page
     ("name", "numbers"),
     [
         ("planar_pcs_3_selector", dict(num_segments=3, num_dofs=5, num_strains=9, num_actuators=5)),
-        ("pcs_2_tendons", dict(num_segments=2, num_dofs=12, num_strains=12, num_actuators=3)),
+        pytest.param(
+            "pcs_2_tendons",
+            dict(num_segments=2, num_dofs=12, num_strains=12, num_actuators=3),
+            marks=pytest.mark.slow,
+        ),
         pytest.param("isupport_2_3_pieces", dict(num_segments=8, num_dofs=30, num_actuators=6), marks=pytest.mark.slow),
     ],
 )

@@ -84,4 +84,4 @@ ROBOTS = {
     "pendulum_floating": lambda: pendulum(tendons=True, floating=True),
     "umarm": lambda: UMArm(umarm_params(base_pose=[0.1, 0.7, 0.3, 0.6, 0.1, 0.2, 1.2])),  # slanting
 }
-DEFAULT = ("articulated_floating", "pendulum_floating", "umarm")
+DEFAULT = ("articulated_floating", "pendulum_floating")

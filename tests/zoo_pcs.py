@@ -57,4 +57,4 @@ ROBOTS = {
     "pcs_2_floating": lambda: pcs(False, 2, floating=True, tendon=True),
     "pcs_8": lambda: pcs(False, 8),
 }
-DEFAULT = ("planar_pcs_3_selector", "planar_pcs_2_scaled_tendons", "pcs_2_scaled_selector", "pcs_2_floating")
+DEFAULT = ("planar_pcs_2_scaled_tendons", "pcs_2_scaled_selector", "pcs_2_floating")
