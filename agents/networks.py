@@ -41,6 +41,34 @@ class TanhMLP(eqx.Module):
         return x @ self.weights[-1] + self.biases[-1]
 
 
+class ActorCritic(eqx.Module):
+    """A Gaussian policy whose spread does not depend on the state, and a value function; separate networks.
+
+    Both take normalised observations.
+    """
+
+    actor: TanhMLP
+    critic: TanhMLP
+    log_std: Float[Array, " m"]
+
+    def __init__(self, layer_sizes: tuple[int, ...], action_size: int, initial_log_std: float, *, key: PRNGKeyArray):
+        """``layer_sizes`` are those of the observation and of the hidden layers."""
+        actor_key, critic_key = jax.random.split(key)
+        self.actor = TanhMLP((*layer_sizes, action_size), 0.01, key=actor_key)
+        self.critic = TanhMLP((*layer_sizes, 1), 1.0, key=critic_key)
+        self.log_std = jnp.full(action_size, initial_log_std, jnp.float32)
+
+    def value(self, observation: Float[Array, " n"]) -> Float[Array, ""]:
+        return self.critic(observation)[0]
+
+    def log_prob(self, observation: Float[Array, " n"], action: Float[Array, " m"]) -> Float[Array, ""]:
+        z = (action - self.actor(observation)) * jnp.exp(-self.log_std)
+        return -jnp.sum(0.5 * z**2 + self.log_std + 0.5 * math.log(2 * math.pi))
+
+    def entropy(self) -> Float[Array, ""]:
+        return jnp.sum(self.log_std + 0.5 * math.log(2 * math.pi * math.e))
+
+
 class Normaliser(eqx.Module):
     """Running mean and variance of the observations (Chan et al. 1983, parallel form)."""
 

@@ -22,7 +22,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from agents.devices import AXIS, lane_mesh
 from agents.errors import UserError
 from agents.interface import Environment, sizes
-from agents.networks import Normaliser, TanhMLP
+from agents.networks import ActorCritic, Normaliser
 
 Metrics = dict[str, Array]
 
@@ -77,35 +77,7 @@ class PPOConfig:
         return math.ceil(self.total_steps / self.batch_size)
 
 
-# The networks
-
-
-class ActorCritic(eqx.Module):
-    """A Gaussian policy whose spread does not depend on the state, and a value function; separate networks.
-
-    Both take normalised observations.
-    """
-
-    actor: TanhMLP
-    critic: TanhMLP
-    log_std: Float[Array, " m"]
-
-    def __init__(self, observation_size: int, action_size: int, config: PPOConfig, *, key: PRNGKeyArray):
-        actor_key, critic_key = jax.random.split(key)
-        hidden = (observation_size, *config.hidden_sizes)
-        self.actor = TanhMLP((*hidden, action_size), 0.01, key=actor_key)
-        self.critic = TanhMLP((*hidden, 1), 1.0, key=critic_key)
-        self.log_std = jnp.full(action_size, config.initial_log_std, jnp.float32)
-
-    def value(self, observation: Float[Array, " n"]) -> Float[Array, ""]:
-        return self.critic(observation)[0]
-
-    def log_prob(self, observation: Float[Array, " n"], action: Float[Array, " m"]) -> Float[Array, ""]:
-        z = (action - self.actor(observation)) * jnp.exp(-self.log_std)
-        return -jnp.sum(0.5 * z**2 + self.log_std + 0.5 * math.log(2 * math.pi))
-
-    def entropy(self) -> Float[Array, ""]:
-        return jnp.sum(self.log_std + 0.5 * math.log(2 * math.pi * math.e))
+# What is learned
 
 
 class Agent(eqx.Module):
@@ -115,7 +87,8 @@ class Agent(eqx.Module):
     normaliser: Normaliser
 
     def __init__(self, observation_size: int, action_size: int, config: PPOConfig, *, key: PRNGKeyArray):
-        self.network = ActorCritic(observation_size, action_size, config, key=key)
+        layers = observation_size, *config.hidden_sizes
+        self.network = ActorCritic(layers, action_size, config.initial_log_std, key=key)
         self.normaliser = Normaliser(observation_size)
 
 
