@@ -97,16 +97,9 @@ class Segments(eqx.Module):
     def at(self, q: Array, index: int | Array, s: Array) -> Point:
         """The material point at arc length ``s`` (m) of segment ``index``; q is (n, k)."""
 
+    @abstractmethod
     def flow(self, q: Array, v: Array) -> Relative:
         """Motion of the points relative to the segments' bases at the rates ``v``; q and v are (n, k)."""
-
-        def twist(q):
-            g, S = self.local(q)
-            return jnp.einsum("npdk,nk->npd", S, v), (g, S)
-
-        local, bias, (g, S) = jax.jvp(twist, (q,), (v,), has_aux=True)
-        X = jax.vmap(jax.vmap(self.group.inverse_adjoint))(g)
-        return Relative(jnp.concatenate([X, S], axis=-1), local, bias)
 
 
 class Rods(Segments):
