@@ -93,7 +93,11 @@ def samples(robot: ChainRobot, seed: int = 0, random: int = 2) -> Sample:
     base_rates = rng.normal(size=(rows, robot.num_base_velocities))
     z = rng.uniform(-0.02, 0.02, (rows, robot.num_auxiliary_states))
     u = rng.uniform(0.2, 1.0, (rows, robot.num_actuators)) * (3.0 if isinstance(robot, PlanarHSA) else 0.5)
-    tau = rng.normal(size=(rows, robot.num_velocities))
+    with jax.enable_x64(True):
+        stiffness = np.diag(np.asarray(compiled(type(robot).stiffness_matrix)(robot)))[-robot.num_internal_dofs :]
+    # of the size of the elastic forces: a force of size 1 on an inertia of 1e-8 would try round-off and nothing else
+    elastic = np.where(stiffness > 0, stiffness * size, 1.0)
+    tau = rng.normal(size=(rows, robot.num_velocities)) * np.append(np.ones(robot.num_base_velocities), elastic)
     dtype = jax.tree.leaves(robot)[0].dtype
     parts = (np.hstack([base, internal]), np.hstack([base_rates, rates]), z, u, tau)
     with jax.enable_x64(True):

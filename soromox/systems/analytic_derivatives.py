@@ -1,7 +1,8 @@
 """Analytic derivative rules of the public robot methods.
 
-Each rule takes a tangent in q or in s alone through the robot's protected hooks; every other combination, among them a
-tangent in the robot's own parameters, goes through plain automatic differentiation of the primal hook.
+Each rule takes a tangent in q, in s or in qd alone through the robot's protected hooks; every other combination, among
+them a tangent in the robot's own parameters, goes through plain automatic differentiation of the primal hook. So does
+the kinetic energy along q, which costs as much by an analytic rule (``benchmarks/derivatives.py``).
 """
 
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+
+from soromox.batching import lanes_last
 
 
 def _still(tangent: Any) -> bool:
@@ -73,7 +76,7 @@ def _energy(primal: str, force: str):
         robot, q = primals
         robot_dot, q_dot = tangents
         if _still(robot_dot) and not robot.floating_base:
-            return energy(robot, q), getattr(robot, force)(q) @ q_dot
+            return energy(robot, q), lanes_last(lambda robot, q: getattr(robot, force)(q))(robot, q) @ q_dot
         return _plain(lambda robot, q: getattr(robot, primal)(q), primals, tangents)
 
     return energy
@@ -92,11 +95,7 @@ def kinetic_energy(robot, q, qd):
 def _kinetic_energy_jvp(primals, tangents):
     robot, q, qd = primals
     robot_dot, q_dot, qd_dot = tangents
-    if not _still(robot_dot) or robot.floating_base:
+    if not _still(robot_dot) or not _still(q_dot) or robot.floating_base:
         return _plain(lambda robot, q, qd: robot._kinetic_energy(q, qd), primals, tangents)
-    slope = jnp.zeros((), q.dtype)
-    if q_dot is not None:
-        slope = slope + robot._kinetic_energy_gradient(q, qd) @ q_dot
-    if qd_dot is not None:
-        slope = slope + robot._momentum(q, qd) @ qd_dot
-    return kinetic_energy(robot, q, qd), slope
+    momentum = lanes_last(lambda robot, q, qd: robot._momentum(q, qd))(robot, q, qd)
+    return kinetic_energy(robot, q, qd), momentum @ qd_dot

@@ -181,11 +181,6 @@ class ChainRobot(ComposedRobot):
     def _momentum(self, q: Array, qd: Array) -> Array:
         return dynamics.momentum(self.assemble(), q, qd)
 
-    def _kinetic_energy_gradient(self, q: Array, qd: Array) -> Array:
-        chain = self.assemble()
-        rate = jax.jvp(lambda q: dynamics.momentum(chain, q, qd), (q,), (self.configuration_derivative(q, qd),))[1]
-        return rate - dynamics.bias_force(chain, q, qd)
-
     def passive_elastic_force(self, q: Array) -> Array:
         chain = self.assemble()
         forces = [element.force(chain, chain.internal(q)) for element in self.passive_elements]

@@ -318,10 +318,6 @@ class SoftRobot(ConfigurationSpace):
         """``M qd`` (nv,), the gradient of the kinetic energy in qd."""
         return self.inertia_matrix(q) @ qd
 
-    def _kinetic_energy_gradient(self, q: Array, qd: Array) -> Array:
-        """``dT/dq`` (nv,): ``M_dot qd - C qd``, which is ``C^T qd``, since ``M_dot = C + C^T``."""
-        return self.coriolis_matrix(q, qd).T @ qd
-
     def _gravitational_energy(self, q: Array) -> Array:
         return self._public_instead("gravitational_energy", q)
 
