@@ -16,7 +16,7 @@ import numpy as np
 from tqdm import tqdm
 
 from benchmarks.report import parser, report, table
-from soromox_envs.env import make_env
+from soromox_envs.factory import make_env
 
 EVALUATIONS = {
     "SemiImplicitEuler": 1,

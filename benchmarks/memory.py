@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from tqdm import tqdm
 
 from benchmarks.report import parser, report
-from soromox_envs.env import make_env
+from soromox_envs.factory import make_env
 
 
 def resident() -> float:

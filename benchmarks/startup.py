@@ -15,7 +15,7 @@ PROGRAM = """
 import sys, time
 robot, lanes = sys.argv[1], int(sys.argv[2])
 import jax, jax.numpy as jnp
-from soromox_envs.env import make_env
+from soromox_envs.factory import make_env
 env, params = make_env(robot, "Reach")
 reset, step = env.reset, env.step
 keys, actions = jax.random.key(0), jnp.zeros(env.num_actions)

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 
 from benchmarks.report import parser, report, table
 from benchmarks.timing import compile_seconds, confine, seconds
-from soromox_envs.env import make_env
+from soromox_envs.factory import make_env
 
 STEPS = 50
 GPU_LANES = (256, 1024, 4096, 16384)

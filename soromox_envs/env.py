@@ -4,10 +4,10 @@ One step is one ``rollout_discrete_closed_loop_to`` over one control interval. T
 model: the actual actuation approaches the command with a lag and a rate limit, and is applied at the midpoint.
 """
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,17 +15,16 @@ from jax import Array, lax
 
 from soromox.batching import lanes_last
 from soromox.systems import SystemState
-from soromox_envs.robots import model_of
+from soromox_envs import actuators, observation
+from soromox_envs.physics import Randomization, randomization_of
 from soromox_envs.robots.model import RobotModel, input_limits, input_names, input_units
-from soromox_envs.spaces import Box
+from soromox_envs.spaces import Box, Dict
 from soromox_envs.state import EnvParams, EnvState
 from soromox_envs.targets import load_table
-from soromox_envs.tasks import task_of
+from soromox_envs.tasks.base import Picture, Sight
 
-OBSERVATION_BOUND = 10.0
+OBSERVATION_BOUND = observation.BOUND
 DIVERGENCE_PENALTY = -1.0
-AXES = {2: ("x", "y"), 3: ("x", "y", "z")}
-ROTATIONS = {2: ("cos_theta", "sin_theta"), 3: tuple(f"rotation_{i}{j}" for j in range(2) for i in range(3))}
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,7 @@ class SoftRobotEnv:
             ``"absolute"`` sets it.
         action_units: ``"normalized"`` actions in [-1, 1], or ``"physical"`` commands in the units of the inputs.
         transition_gradients: let gradients through the state from step to step.
+        randomization: name of the ranges that the default parameters carry.
     """
 
     name: str
@@ -50,6 +50,7 @@ class SoftRobotEnv:
     action_mode: str = "delta"
     action_units_mode: str = "normalized"
     transition_gradients: bool = False
+    randomization: str = "none"
     _facts: dict = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self):
@@ -69,15 +70,32 @@ class SoftRobotEnv:
     def default_params(self) -> EnvParams:
         """Nominal parameters, in the default precision."""
         with jax.ensure_compile_time_eval():  # plain arrays, even when asked for while tracing
+            ranges = randomization_of(self.randomization).merged(Randomization.of(**dict(self.task.ranges)))
             robot = self.model.build(**dict(self.robot_options))
             lower, upper = (jnp.asarray(limit, float) for limit in input_limits(robot))
-            table = {name: jnp.asarray(values, float) for name, values in load_table(self.model.key).items()}
+            if ranges.payload is not None:
+                robot = robot.with_payload(0.0)
+            columns, table = ("u", "q", "tip", *self.task.columns), load_table(self.model.key)
+            table = {name: jnp.asarray(table[name], float) for name in columns}
             rate = jnp.asarray(np.full(lower.shape, self.model.rate_limit), float)
-            return EnvParams(robot, lower, upper, rate, table, jnp.asarray(self.task.max_steps, jnp.int32))
+            steps = jnp.asarray(self.task.max_steps, jnp.int32)
+            return EnvParams(robot, lower, upper, rate, table, steps, ranges)
 
     def with_transition_gradients(self) -> "SoftRobotEnv":
         """The same environment, differentiable from step to step."""
         return replace(self, transition_gradients=True)
+
+    def randomize(self, keys: Array, params: EnvParams | None = None) -> tuple[EnvParams, Any]:
+        """One robot a key (n,) drawn from the randomization, and the ``in_axes`` to vmap over these parameters.
+
+        For training on a fixed set of robots; episodes draw afresh by themselves.
+        """
+        params = self.default_params if params is None else params
+        physics = jax.vmap(lambda key: self._draw(key, params))(keys)
+        robots = jax.vmap(lambda physics: physics.robot(params.robot, self.model))(physics)
+        still = jax.tree.map(lambda _: None, params)
+        axes = eqx.tree_at(lambda p: p.robot, still, jax.tree.map(lambda _: 0, params.robot), is_leaf=_nothing)
+        return params.replace(robot=robots), axes
 
     # the spaces and names do not depend on parameters
     def _describe(self, what: str) -> Any:
@@ -90,7 +108,7 @@ class SoftRobotEnv:
                 units=input_units(robot),
                 limits=(lower, upper),
                 space=robot.group.space,
-                auxiliary=robot.num_auxiliary_states,
+                base=robot.num_base_coordinates,
             )
         return self._facts[what]
 
@@ -117,21 +135,16 @@ class SoftRobotEnv:
     @property
     def observation_names(self) -> tuple[str, ...]:
         """Name of each entry of the observation."""
-        axes, inputs = AXES[self._describe("space")], self.action_names
-        return (
-            *self.model.coordinate_names,
-            *(f"{name}_rate" for name in self.model.coordinate_names),
-            *(f"tip_{a}" for a in axes),
-            *(f"tip_{name}" for name in ROTATIONS[self._describe("space")]),
-            *(f"tip_velocity_{a}" for a in axes),
-            *(f"actual_{name}" for name in inputs),
-            *(f"command_{name}" for name in inputs),
-            *self.task.observation_names(axes),
-        )
+        space, base = self._describe("space"), self._describe("base")
+        return observation.entry_names(self.model, self.task, self.action_names, space, base)
 
-    def observation_space(self, params: EnvParams | None = None) -> Box:
-        """Box of the observation; entries are O(1)."""
-        return Box(-OBSERVATION_BOUND, OBSERVATION_BOUND, (len(self.observation_names),))
+    def observation_space(self, params: EnvParams | None = None) -> Box | Dict:
+        """Box of the observation, whose entries are O(1); with goals, a dictionary of three."""
+        box = Box(-OBSERVATION_BOUND, OBSERVATION_BOUND, (len(self.observation_names),))
+        if not self.task.goal_conditioned:
+            return box
+        goal = Box(-OBSERVATION_BOUND, OBSERVATION_BOUND, (self._describe("space"),))
+        return Dict({"observation": box, "achieved_goal": goal, "desired_goal": goal})
 
     def action_space(self, params: EnvParams | None = None) -> Box:
         """Box of the action."""
@@ -162,28 +175,37 @@ class SoftRobotEnv:
         info = {**info, "terminated": terminated, "truncated": truncated, "final_observation": obs}
         return new_obs, new_state, reward, terminated, truncated, info
 
-    def reset_env(self, key: Array, params: EnvParams) -> tuple[Array, EnvState]:
+    def reset_env(self, key: Array, params: EnvParams) -> tuple[Any, EnvState]:
         """A new episode, by a look-up in the table of equilibria."""
-        task, start = self.task.reset(key, params.table)
-        robot = params.robot
+        physics = self._draw(key, params) if params.randomization.varies else None
+        robot = params.robot if physics is None else physics.robot(params.robot, self.model)
+        task, start = self.task.reset(key, params.table, self.model, robot)
         y = robot.pack_state(start.q, jnp.zeros(robot.num_velocities, start.q.dtype))
         system = SystemState(jnp.zeros((), y.dtype), y, None, start.actuation)
-        state = EnvState(jnp.zeros((), jnp.int32), system, start.actuation, task, jnp.zeros((), bool))
+        state = EnvState(jnp.zeros((), jnp.int32), system, start.actuation, task, jnp.zeros((), bool), physics)
         return self.observe(key, state, None, params), state
+
+    def _draw(self, key: Array, params: EnvParams) -> Any:
+        # folded, since the task draws from the key itself
+        key, space = jax.random.fold_in(key, 2**31 - 2), params.robot.group.space
+        duration = self.task.max_steps * self.control_dt
+        return params.randomization.draw(key, self.model, space, params.lower.shape[0], duration)
 
     def step_env(
         self, key: Array, state: EnvState, action: Array, params: EnvParams
-    ) -> tuple[Array, EnvState, Array, Array, dict[str, Any]]:
+    ) -> tuple[Any, EnvState, Array, Array, dict[str, Any]]:
         """One control interval without reset: obs, state, reward, terminated, info."""
-        return lanes_last(self._step, alone=(True, True, True, False))(key, state, action, params)
+        noise = self._noise(key, state)
+        return lanes_last(self._step, alone=(True, True, True, False))(noise, state, action, params)
 
     def _step(
-        self, key: Array, state: EnvState, action: Array, params: EnvParams
-    ) -> tuple[Array, EnvState, Array, Array, dict[str, Any]]:
+        self, noise: Array | None, state: EnvState, action: Array, params: EnvParams
+    ) -> tuple[Any, EnvState, Array, Array, dict[str, Any]]:
         action = jnp.asarray(action, state.system.y.dtype)
         sane = jnp.all(jnp.isfinite(action))
         command = self._command(state, jnp.where(jnp.isfinite(action), action, 0), params)
-        system = self._advance(state.system, command, params)
+        robot = params.robot if state.physics is None else state.physics.robot(params.robot, self.model)
+        system = actuators.advance(self.model, robot, state, command, params, self.task.surroundings(robot))
         healthy = sane & ~state.diverged & jnp.all(jnp.isfinite(system.y))
         # a diverged lane keeps its last state, finite; selecting before use keeps NaN out of gradients too
         last = jax.tree.map(lambda x: jnp.where(jnp.isfinite(x), x, 0), state.system)
@@ -191,23 +213,25 @@ class SoftRobotEnv:
         moved = state.replace(
             time=state.time + 1, system=system, command=jnp.where(healthy, command, state.command), diverged=~healthy
         )
-        tip = self._tip(moved, params)
-        position = params.robot.group.position(tip[0])
-        task, terms = self.task.evaluate(state.task, position, self.model.length(params.robot))
+        sight = observation.look(self.model, moved, robot)
+        task, terms = self.task.evaluate(state.task, sight)
         moved = moved.replace(task=task)
-        reward = jnp.where(healthy, self.task.reward(terms), DIVERGENCE_PENALTY)
+        obs = self._observation(moved, sight, params, noise)
+        reward = self.task.reward_of(*self._goals(obs)) if self.task.goal_conditioned else self.task.reward(terms)
         info = {
             "is_success": terms.is_success & healthy,
             "distance": terms.distance,
             "reward_terms": terms.reward_terms,
             "diverged": ~healthy,
+            "terminated": ~healthy,
+            "truncated": self.is_truncated(moved, params),
+            "final_observation": obs,
         }
-        obs = self._observe(moved, tip, params)
-        truncated = self.is_truncated(moved, params)
-        info |= {"terminated": ~healthy, "truncated": truncated, "final_observation": obs}
+        if terms.cost is not None:
+            info["cost"] = terms.cost
         if not self.transition_gradients:
             obs, moved = lax.stop_gradient((obs, moved))
-        return obs, moved, reward, ~healthy, info
+        return obs, moved, jnp.where(healthy, reward, DIVERGENCE_PENALTY), ~healthy, info
 
     def is_terminated(self, state: EnvState, params: EnvParams) -> Array:
         """True after a divergence."""
@@ -217,44 +241,47 @@ class SoftRobotEnv:
         """True at the time limit, unless the episode ended by itself."""
         return (state.time >= params.max_steps_in_episode) & ~state.diverged
 
-    def observe(self, key: Array, state: EnvState, action: Array | None, params: EnvParams) -> Array:
-        """Observation (n,) float32: q, qd, tip pose and velocity, actual and commanded actuation, task entries."""
+    def observe(self, key: Array, state: EnvState, action: Array | None, params: EnvParams) -> Any:
+        """Observation (n,) float32: see ``observation_names``; with goals, a dictionary."""
 
-        def observe(state, params):
-            return self._observe(state, self._tip(state, params), params)
+        def observe(noise, state, params):
+            return self._observation(state, self.sight(state, params), params, noise)
 
-        return lanes_last(observe, alone=(True, False))(state, params)
+        return lanes_last(observe, alone=(True, True, False))(self._noise(key, state), state, params)
 
-    def _tip(self, state: EnvState, params: EnvParams) -> tuple[Array, Array]:
-        """Pose of the tip and its rate."""
-        robot = params.robot
-        q, qd, _ = robot.split_state(state.system.y)
-        return self.model.tip_motion(robot, q, robot.configuration_derivative(q, qd))
+    def compute_reward(self, achieved_goal: Array, desired_goal: Array, info: Any = None) -> Array:
+        """Reward of a goal-conditioned task for goals (..., space) as observed."""
+        if not self.task.goal_conditioned:
+            raise ValueError(f"{self.name} is not goal-conditioned: its reward needs more than goals")
+        reward = self.task.reward_of
+        for _ in range(jnp.ndim(achieved_goal) - 1):
+            reward = jax.vmap(reward)
+        return reward(jnp.asarray(achieved_goal), jnp.asarray(desired_goal))
 
-    def _observe(self, state: EnvState, tip_motion: tuple[Array, Array], params: EnvParams) -> Array:
-        robot, model = params.robot, self.model
-        q, qd, _ = robot.split_state(state.system.y)
-        G, length = robot.group, model.length(robot)
-        pose, pose_rate = tip_motion
-        tip, origin = G.position(pose), robot.params.base_pose[-G.space :]
-        velocity = G.position(pose_rate)
-        half = 0.5 * (params.upper - params.lower)
+    def sight(self, state: EnvState, params: EnvParams) -> Sight:
+        """What a task sees of the robot."""
+        robot = params.robot if state.physics is None else state.physics.robot(params.robot, self.model)
+        return observation.look(self.model, state, robot)
 
-        def normalized(u):
-            return (u - params.lower) / half - 1
+    def picture(self, state: EnvState, params: EnvParams) -> Picture:
+        """Where the task's target, path and obstacles are."""
+        return self.task.picture(state.task, self.sight(state, params))
 
-        entries = [
-            q * jnp.asarray(model.coordinate_scale, q.dtype),
-            qd * jnp.asarray(model.velocity_scale, q.dtype),
-            (tip - origin) / length,
-            G.rotation(pose)[:, : G.space - 1].T.reshape(-1),
-            velocity / (model.tip_speed_scale * length),
-            normalized(state.system.control_state),
-            normalized(state.command),
-            self.task.observe(state.task, tip, origin, length),
-        ]
-        bound = OBSERVATION_BOUND
-        return jnp.clip(jnp.concatenate(entries).astype(jnp.float32), -bound, bound)
+    def _noise(self, key: Array, state: EnvState) -> Array | None:
+        if state.physics is None or state.physics.noise is None:
+            return None
+        size = len(self.observation_names)
+        return state.physics.noise * jax.random.normal(key, (size,), state.system.y.dtype)
+
+    def _observation(self, state: EnvState, sight: Sight, params: EnvParams, noise: Array | None) -> Any:
+        whole = observation.entries(self.task, state, sight, params, noise)
+        if not self.task.goal_conditioned:
+            return whole
+        achieved, desired = (goal.astype(jnp.float32) for goal in self.task.goals(state.task, sight))
+        return {"observation": whole, "achieved_goal": achieved, "desired_goal": desired}
+
+    def _goals(self, obs: dict[str, Array]) -> tuple[Array, Array]:
+        return obs["achieved_goal"], obs["desired_goal"]
 
     def render(self, state: EnvState, params: EnvParams | None = None) -> np.ndarray:
         """An image (H, W, 3) uint8 of the robot and its task; needs no display."""
@@ -271,57 +298,6 @@ class SoftRobotEnv:
             return 0.5 * (lower + upper) + 0.5 * (upper - lower) * action
         return jnp.clip(state.command + action * params.rate_limit * self.control_dt, lower, upper)
 
-    def _advance(self, system: SystemState, command: Array, params: EnvParams) -> SystemState:
-        """One control interval of physics towards the command."""
-        model, dt = self.model, self.model.actuator_dt
-        approach = 1.0 if model.lag == 0 else 1 - math.exp(-dt / model.lag)
-        reach = params.rate_limit * dt
 
-        def actuators(state: SystemState) -> tuple[Array, Array]:
-            x = state.control_state
-            step = jnp.clip((command - x) * approach, -reach, reach)
-            return x + 0.5 * step, step / dt
-
-        path = params.robot.rollout_discrete_closed_loop_to(
-            system,
-            actuators,
-            duration=self.control_dt,
-            control_dt=dt,
-            save_dt=dt,
-            solver_dt=model.solver_dt,
-            solver=model.make_solver(params.robot),
-        )
-        return path[-1].replace(u=None)
-
-
-def make_env(
-    robot: str,
-    task: str,
-    *,
-    id: str | None = None,
-    action_mode: str = "delta",
-    action_units: str = "normalized",
-    max_episode_steps: int | None = None,
-    hysteresis: bool = False,
-) -> tuple[SoftRobotEnv, EnvParams]:
-    """The environment of a robot and a task, and its nominal parameters.
-
-    Args:
-        robot, task: keys such as ``"PlanarHSA"`` and ``"Reach"``.
-        id: name of the environment; ``<robot>-<task>-v0`` when omitted.
-        action_mode: ``"delta"`` or ``"absolute"``.
-        action_units: ``"normalized"`` or ``"physical"``.
-        max_episode_steps: time limit; the task's when omitted.
-        hysteresis: the published Bouc-Wen hysteresis of the PlanarHSA robot.
-    """
-    options = (("hysteresis", True),) if hysteresis else ()
-    overrides = {} if max_episode_steps is None else {"max_steps": int(max_episode_steps)}
-    env = SoftRobotEnv(
-        name=id or f"{robot}-{task}-v0",
-        model=model_of(robot),
-        task=task_of(task, **overrides),
-        robot_options=options,
-        action_mode=action_mode,
-        action_units_mode=action_units,
-    )
-    return env, env.default_params
+def _nothing(x: Any) -> bool:
+    return x is None

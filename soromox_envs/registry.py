@@ -18,8 +18,28 @@ import gymnasium
 _GYMNASIUM_ENV = "soromox_envs.adapters.gymnasium_env:GymnasiumEnv"
 _GYMNASIUM_VECTOR_ENV = "soromox_envs.adapters.gymnasium_vector:GymnasiumVectorEnv"
 
-# robot, task, version, max_episode_steps, reward_threshold (undiscounted return of an episode)
-_TABLE = (("PlanarHSA", "Reach", 0, 100, 90.0),)
+REACHERS = ("PlanarHSA", "PlanarPCS", "PCS", "PCS2", "GVS", "ISupport", "UMArm", "SoftChain")
+"""Robots with a table of targets to reach."""
+_SPATIAL = ("PCS", "PCS2", "GVS", "ISupport", "UMArm", "SoftChain")
+
+# task: robots, max_episode_steps, reward_threshold (undiscounted return of an episode)
+_TABLE: dict[str, tuple[tuple[str, ...], int, float]] = {
+    "Reach": (REACHERS, 100, 90.0),
+    "GoalReach": (REACHERS, 100, 90.0),
+    "ReachPose": (_SPATIAL, 100, 85.0),
+    "Track": (REACHERS, 200, 180.0),
+    "Regulate": (REACHERS, 200, 160.0),
+    "ObstacleReach": (REACHERS, 100, 85.0),
+    "Disturbance": (REACHERS, 100, 85.0),
+    "PayloadReach": (REACHERS, 100, 85.0),
+    "Stabilize": (("Pendulum",), 200, 190.0),
+    "SwingUp": (("Pendulum",), 200, 120.0),
+    "Swim": (("Swimmer",), 400, 200.0),
+    "HemisphereTrack": (("PCS",), 105, 80.0),
+}
+_MODELS = {("PCS", "HemisphereTrack"): "HemisphereArm"}
+"""Which model of the suite an id builds, where it is not the one of its robot's name."""
+_VERSION = 0
 
 
 @dataclass(frozen=True)
@@ -95,11 +115,11 @@ def _check_options(entry: EnvEntry, factory: Any, options: Mapping[str, Any]) ->
 
 
 def _register_table() -> None:
-    for robot, task, version, max_episode_steps, reward_threshold in _TABLE:
-        env_id = f"{robot}-{task}-v{version}"
-        kwargs = MappingProxyType({"robot": robot, "task": task, "id": env_id})
-        factory = "soromox_envs.env:make_env"
-        register(EnvEntry(env_id, factory, max_episode_steps, reward_threshold, kwargs))
+    for task, (robots, max_episode_steps, reward_threshold) in _TABLE.items():
+        for robot in robots:
+            env_id = f"{robot}-{task}-v{_VERSION}"
+            kwargs = MappingProxyType({"robot": _MODELS.get((robot, task), robot), "task": task, "id": env_id})
+            register(EnvEntry(env_id, "soromox_envs.factory:make_env", max_episode_steps, reward_threshold, kwargs))
 
 
 _register_table()

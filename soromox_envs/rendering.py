@@ -1,12 +1,11 @@
-"""Frames of environments: the robot, its target, how far it is."""
+"""Frames of environments: the robot, its task, how far it is."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax.numpy as jnp
+import jax
 import numpy as np
-from jax import Array
 
 from soromox.rendering.backdrop import backdrop, scale_bar
 from soromox.rendering.camera import Camera
@@ -15,10 +14,14 @@ from soromox.rendering.opencv_renderer import blank, paint
 from soromox.rendering.robot_scene import robot_scene
 from soromox.rendering.scene import Box, Disc, Polyline, Scene, Text, View
 from soromox_envs.targets import load_table
+from soromox_envs.tasks.base import Picture
 
 COLORS = RendererColorConfig()
 TARGET_COLOR = color("#E4572E")
 REACHED_COLOR = color("#2FA84F")
+
+
+OBSTACLE_COLOR = color("#7A7F87")
 
 
 class Stage(NamedTuple):
@@ -30,9 +33,12 @@ class Stage(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def stage_of(key: str, base: tuple[float, ...]) -> Stage:
-    """The stage on which the robot of that key, mounted at ``base`` (m), reaches all its targets."""
-    points = np.concatenate([load_table(key)["tip"], np.array(base)[None]])
+def stage_of(key: str, base: tuple[float, ...], reach: float = 0.0) -> Stage:
+    """The stage of the robot of that key, mounted at ``base`` (m): all its targets, and all within ``reach`` of it."""
+    table, mount = load_table(key), np.array(base)[None]
+    points = np.concatenate([table["tip"], mount])
+    if reach > 0:
+        points = np.concatenate([points, mount - reach, mount + reach])
     low, high = points.min(0), points.max(0)
     if points.shape[1] == 2:
         return Stage(_square(low, high))
@@ -48,70 +54,83 @@ def _square(low: np.ndarray, high: np.ndarray) -> Box:
 
 
 def render_state(env: Any, state: Any, params: Any, width: int = 480, height: int = 480) -> np.ndarray:
-    """Frame, uint8 (height, width, 3), of one lane of a reaching environment."""
-    robot, space = params.robot, params.robot.group.space
-    q = robot.split_state(state.system.y)[0]
-    numbers = np.asarray(_numbers(env.model, env.task, robot, q, state.task.target, state.time))
-    base = tuple(np.asarray(robot.params.base_pose, float)[-space:])
-    return render_reach(
-        robot,
+    """Frame, uint8 (height, width, 3), of one lane of an environment."""
+    q, tip, origin, length, picture = jax.tree.map(np.asarray, _drawn(env, state, params))
+    few = params.table["tip"].shape[0] < 16  # a robot that goes everywhere has no table of targets
+    base = tuple(float(x) for x in origin)
+    return render_task(
+        params.robot,
         q,
-        target=numbers[:space],
-        tip=numbers[space : 2 * space],
-        radius=float(numbers[-2]),
-        time=float(numbers[-1]) * env.control_dt,
-        stage=stage_of(env.model.key, base),
+        tip=tip,
+        picture=picture,
+        time=float(state.time) * env.control_dt,
+        stage=stage_of(env.model.key, base, float(length) if few else 0.0),
         width=width,
         height=height,
     )
 
 
 @eqx.filter_jit
-def _numbers(model: Any, task: Any, robot: Any, q: Array, target: Array, steps: Array) -> Array:
-    """Target (space,), tip (space,), success radius and steps, in one array."""
-    radius = task.radius * model.length(robot)
-    rest = jnp.stack([radius, steps.astype(q.dtype)])
-    return jnp.concatenate([target, model.tip_position(robot, q), rest])
+def _drawn(env: Any, state: Any, params: Any) -> tuple[Any, ...]:
+    sight = env.sight(state, params)
+    return sight.q, sight.tip, sight.origin, sight.length, env.task.picture(state.task, sight)
 
 
-def render_reach(
+def render_task(
     robot: Any,
     q: Any,
     *,
-    target: Any,
     tip: Any,
-    radius: float,
+    picture: Picture,
     time: float,
     stage: Stage,
     width: int = 480,
     height: int = 480,
 ) -> np.ndarray:
-    """Frame, uint8 (height, width, 3), of a robot that reaches for a target; the camera never moves.
+    """Frame, uint8 (height, width, 3), of a robot and its task; the camera never moves.
 
     Args:
         q: configuration (nq,).
-        target, tip: positions (2 or 3,), m.
-        radius: distance that counts as reached, m.
+        tip: position (2 or 3,), m.
+        picture: what the task shows.
         time: since the episode began, s.
         stage: what is seen.
     """
     view, camera = View.fit(stage.box, width, height), stage.camera
-    target, tip = np.asarray(target, float), np.asarray(tip, float)
-    distance = float(np.linalg.norm(tip - target))
+    target, radius = np.asarray(picture.target, float), float(picture.radius)
+    point = np.asarray(tip if picture.point is None else picture.point, float)
+    distance = float(np.linalg.norm(point - target))
     body = robot_scene(robot, q, color=tuple(COLORS.backbones(1)[0]), colors=COLORS, num_points=17)
+    surroundings = (*track_of(picture.path), *obstacles_of(picture.obstacles))
     ground: Scene = ()
     if camera is not None:
         ground = camera.floor(body, stage.floor, 0.5 * (stage.box[1] - stage.box[0]), COLORS)
-        body, target, tip = camera.flatten(body), camera.project(target), camera.project(tip)
+        body, surroundings = camera.flatten(body), camera.flatten(surroundings)
+        target, point = camera.project(target), camera.project(point)
     reached = distance <= radius
     scene = (
         *ground,
-        *target_halo(tip, target, radius, reached, view),
+        *target_halo(point, target, radius, reached, view),
+        *surroundings,
         *body,
-        *markers(tip, target, radius, reached, view),
+        *markers(point, target, radius, reached, view),
         *status_line(time, distance, view),
     )
     return paint(_background(view, camera is None).copy(), scene, view)
+
+
+def track_of(path: Any) -> Scene:
+    """The way of a moving target."""
+    return () if path is None else (Polyline(np.asarray(path, float), (*TARGET_COLOR, 0.55), 1.6),)
+
+
+def obstacles_of(obstacles: Any) -> Scene:
+    """The spheres that are there."""
+    if obstacles is None:
+        return ()
+    pairs = zip(*(np.asarray(x, float) for x in obstacles), strict=True)
+    edge = darker(OBSTACLE_COLOR, 0.4)
+    return tuple(Disc(center, float(r), (*OBSTACLE_COLOR, 0.75), edge, 1.0) for center, r in pairs if r > 0)
 
 
 def target_halo(tip: np.ndarray, target: np.ndarray, radius: float, reached: bool, view: View) -> Scene:

@@ -1,7 +1,9 @@
-"""The one kind of space that the functional environments need: a box of real vectors."""
+"""The spaces of the functional environments: boxes of real vectors, and dictionaries of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -62,3 +64,44 @@ class Box:
 
     def __repr__(self) -> str:
         return f"Box(low={self.low}, high={self.high}, shape={self.shape}, dtype={self.dtype.name})"
+
+
+class Dict:
+    """Named boxes; immutable, equal and hashable by value."""
+
+    spaces: Mapping[str, Box]
+
+    def __init__(self, spaces: Mapping[str, Box]):
+        self.spaces = MappingProxyType(dict(spaces))
+
+    def __getitem__(self, name: str) -> Box:
+        return self.spaces[name]
+
+    def sample(self, key: PRNGKeyArray) -> dict[str, Array]:
+        """A uniform sample of every box."""
+        keys = jax.random.split(key, len(self.spaces))
+        return {name: box.sample(k) for (name, box), k in zip(self.spaces.items(), keys, strict=True)}
+
+    def contains(self, x: Any) -> Bool[Array, ""]:
+        """Whether `x` has the same names and every box contains its entry."""
+        if not isinstance(x, Mapping) or x.keys() != self.spaces.keys():
+            return jnp.asarray(False)
+        return jnp.all(jnp.stack([box.contains(x[name]) for name, box in self.spaces.items()]))
+
+    def to_gymnasium(self) -> Any:
+        """The same as a `gymnasium.spaces.Dict`."""
+        import gymnasium
+
+        return gymnasium.spaces.Dict({name: box.to_gymnasium() for name, box in self.spaces.items()})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dict) and self.spaces == other.spaces
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.spaces.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dict, (dict(self.spaces),)
+
+    def __repr__(self) -> str:
+        return f"Dict({dict(self.spaces)})"

@@ -1,12 +1,23 @@
 """Tables of reachable targets: stable static equilibria over the admissible actuation, spread over the workspace.
 
-``python -m soromox_envs.targets PlanarHSA`` rebuilds ``soromox_envs/robots/data/PlanarHSA.npz``. A table holds
-``u`` (K, m), ``q`` (K, nq) and ``tip`` (K, space), float64, m and the units of the inputs.
+``python -m soromox_envs.targets PCS`` rebuilds ``soromox_envs/robots/data/PCS.npz``. Targets are frozen: those of a
+table that is there stay, and what is derived from them is computed anew; without one, they are found. A table holds, m
+and units of the inputs,
+
+- ``u`` (K, m), ``q`` (K, nq), ``tip`` (K, space), float64: actuation, equilibrium and position of the tip;
+- ``rotation`` (K, 3, 3) of the tip, of spatial robots, and ``body`` (K, 8, space), points along the backbone, float32;
+- ``sensitivity`` (K, m, space), float32: the least change of the inputs, over their ranges, that moves the tip;
+- ``curves`` (48, 64, space), float32: closed curves that the tip can follow, 16 circles, 16 figure-eights, 16 random
+  smooth ones, at equal arc lengths, and ``curve_length`` (48,).
+
+Robots without targets (a pendulum, a swimmer) have a table of the postures that episodes begin from, without the last
+three.
 """
 
 import argparse
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -18,12 +29,16 @@ from soromox.systems.statics import static_stiffness
 from soromox_envs.robots import model_of
 from soromox_envs.robots.model import RobotModel, input_limits
 
+Table = dict[str, np.ndarray]
+
 TABLE_SIZE = 1024
 GRID = 160
 LOG2_SAMPLES = 12
+LANES = 256  # solved together
+FROZEN = ("u", "q", "tip")
 
 
-def load_table(key: str) -> dict[str, np.ndarray]:
+def load_table(key: str) -> Table:
     """The shipped table of a robot."""
     path = files("soromox_envs.robots") / "data" / f"{key}.npz"
     with path.open("rb") as file, np.load(file) as table:
@@ -56,9 +71,8 @@ def admissible_inputs(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     return lower + (upper - lower) * qmc.Sobol(m, scramble=False).random_base2(LOG2_SAMPLES)
 
 
-def build_table(model: RobotModel, size: int = TABLE_SIZE) -> dict[str, np.ndarray]:
+def find_targets(model: RobotModel, robot: Any, size: int = TABLE_SIZE) -> Table:
     """Equilibria over the admissible actuation, thinned to an even spread of tips."""
-    robot = model.build()
     inputs = jnp.asarray(admissible_inputs(*input_limits(robot)))
 
     @eqx.filter_jit
@@ -68,12 +82,65 @@ def build_table(model: RobotModel, size: int = TABLE_SIZE) -> dict[str, np.ndarr
             q, balanced = found.q, found.converged & (jnp.abs(found.residual).max() < 1e-9)
             return q, model.tip_position(robot, q), balanced & stable(robot, q, u)
 
-        return jax.vmap(one)(u)
+        return jax.lax.map(one, u, batch_size=LANES)
 
     q, tip, ok = (np.asarray(x) for x in settle(robot, inputs))
     u, q, tip = np.asarray(inputs)[ok], q[ok], tip[ok]
     kept = spread(tip, size)
     return {"u": u[kept], "q": q[kept], "tip": tip[kept]}
+
+
+def postures(model: RobotModel, robot: Any) -> Table:
+    """The postures of a robot without targets, at which its inputs are zero."""
+    q = np.array(model.postures)
+    tip = jax.vmap(lambda q: model.tip_position(robot, q))(jnp.asarray(q))
+    return {"u": np.zeros((len(q), robot.num_actuators)), "q": q, "tip": np.asarray(tip)}
+
+
+@eqx.filter_jit
+def _bodies(model: RobotModel, robot: Any, q: Array) -> tuple[Array, Array]:
+    """Rotations of the tip and points along the backbone, of configurations (K, nq)."""
+
+    def one(q):
+        return robot.group.rotation(model.tip_pose(robot, q)), model.body_points(robot, q)
+
+    return jax.lax.map(one, q, batch_size=LANES)
+
+
+@eqx.filter_jit
+def _sensitivities(model: RobotModel, robot: Any, q: Array, u: Array, width: Array) -> Array:
+    """d u / d tip (K, m, space), least in the norm of shares of the ranges."""
+    from soromox_envs.curves import DAMPING, damped_inverse, linearize
+
+    def one(x):
+        slope = linearize(model, robot, *x).tip_slope * width[None]
+        return width[:, None] * damped_inverse(slope, DAMPING * model.length(robot))
+
+    return jax.lax.map(one, (q, u), batch_size=LANES)
+
+
+def derived(model: RobotModel, robot: Any, table: Table) -> Table:
+    """What follows from the targets of a table."""
+    q, u = jnp.asarray(table["q"]), jnp.asarray(table["u"])
+    rotation, body = _bodies(model, robot, q)
+    found = {"body": body, **({} if robot.is_planar else {"rotation": rotation})}
+    if not model.postures:
+        from soromox_envs.curves import tracking_curves
+
+        lower, upper = input_limits(robot)
+        found["sensitivity"] = _sensitivities(model, robot, q, u, jnp.asarray(upper - lower))
+        found["curves"], found["curve_length"] = tracking_curves(model, robot, table)
+    return {name: np.asarray(values, np.float32) for name, values in found.items()}
+
+
+def build_table(model: RobotModel, frozen: Table | None = None) -> Table:
+    """The table of a robot, about the targets of an earlier one if there is one."""
+    robot = model.build()
+    if frozen is not None:
+        table = {name: frozen[name] for name in FROZEN}
+    else:
+        table = postures(model, robot) if model.postures else find_targets(model, robot)
+    return table | derived(model, robot, table)
 
 
 def main() -> None:
@@ -82,10 +149,12 @@ def main() -> None:
     parser.add_argument("robot", help="key of a robot, such as PlanarHSA")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "robots" / "data")
     arguments = parser.parse_args()
+    path = arguments.out / f"{arguments.robot}.npz"
+    frozen = dict(np.load(path)) if path.is_file() else None
     with jax.enable_x64(True):
-        table = build_table(model_of(arguments.robot))
+        table = build_table(model_of(arguments.robot), frozen)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(arguments.out / f"{arguments.robot}.npz", u=table["u"], q=table["q"], tip=table["tip"])
+    np.savez_compressed(path, **table)  # pyright: ignore[reportArgumentType]
 
 
 if __name__ == "__main__":

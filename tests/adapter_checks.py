@@ -9,12 +9,39 @@ import pytest
 import soromox_envs
 
 DOUBLE = adapter_double.register_double()
-IDS = [DOUBLE, *(env_id for env_id in soromox_envs.registered() if env_id != DOUBLE)]
+GOAL = "PlanarHSA-GoalReach-v0"
+DEFAULT = (DOUBLE, "PlanarHSA-Reach-v0", GOAL)
 LIMIT = 4  # steps of the shortened episodes
 LANES = 3
 SEED = 7
 
-every_id = pytest.mark.parametrize("env_id", IDS)
+
+def _over(slow: tuple[str, ...]) -> pytest.MarkDecorator:
+    """Runs a test over the default ids and those that are slow, as its argument ``env_id``."""
+    group = pytest.mark.xdist_group  # one worker an id, which then compiles once
+    params = [pytest.param(env_id, marks=group(env_id)) for env_id in DEFAULT]
+    params += [pytest.param(env_id, marks=[group(env_id), pytest.mark.slow]) for env_id in slow]
+    return pytest.mark.parametrize("env_id", params)
+
+
+every_id = _over(tuple(env_id for env_id in soromox_envs.registered() if env_id not in DEFAULT))
+default_ids = _over(())
+LIMIT = 4  # steps of the shortened episodes
+LANES = 3
+SEED = 7
+
+
+def over(default: tuple[str, ...] = DEFAULT, others: bool = True) -> pytest.MarkDecorator:
+    """Runs a test over ids, as its argument ``env_id``; ``others``, all that are registered, are slow."""
+    slow = [env_id for env_id in soromox_envs.registered() if env_id not in DEFAULT] if others else []
+    group = pytest.mark.xdist_group  # one worker an id, which then compiles once
+    params = [pytest.param(env_id, marks=group(env_id)) for env_id in default]
+    params += [pytest.param(env_id, marks=[group(env_id), pytest.mark.slow]) for env_id in slow]
+    return pytest.mark.parametrize("env_id", params)
+
+
+every_id = over()
+default_ids = over(others=False)
 
 
 def vector_env(env_id: str, num_envs: int = LANES, **options):
@@ -25,6 +52,15 @@ def actions_for(env, steps: int, seed: int = 0) -> np.ndarray:
     space = env.action_space  # ClipAction's is unbounded
     low, high = np.clip(space.low, -2, 2), np.clip(space.high, -2, 2)
     return np.random.default_rng(seed).uniform(low, high, (steps, *space.shape)).astype(np.float32)
+
+
+def vector_of(observation) -> np.ndarray:
+    """The observation proper, where there are goals as well."""
+    return observation["observation"] if isinstance(observation, dict) else observation
+
+
+def lane_of(tree, lane: int):
+    return jax.tree.map(lambda x: x[lane], tree)
 
 
 def roll(env, steps: int, **reset) -> list[tuple]:

@@ -1,4 +1,4 @@
-"""The contract of design/ENVIRONMENTS.md, over every registered id, on the functional face."""
+"""The contract of every id, on the functional face. The default suite runs over one id; `make contract` over all."""
 
 import copy
 import pickle
@@ -11,11 +11,26 @@ import numpy as np
 import pytest
 
 import soromox_envs
+from soromox_envs import registry
 from soromox_envs.env import DIVERGENCE_PENALTY, OBSERVATION_BOUND, SoftRobotEnv
 
 LANES, STEPS = 32, 100
+DEFAULT = ("PlanarHSA-Reach-v0",)
 IDS = [id for id in soromox_envs.registered() if not id.startswith("Double")]
-every_id = pytest.mark.parametrize("env_id", IDS)
+STATIC = ("Reach", "GoalReach", "ReachPose", "PayloadReach", "Disturbance", "ObstacleReach")
+
+
+def over(ids):
+    """Parameters of a test over ids, in groups that one worker compiles; those not in the default suite are slow."""
+    group, slow = pytest.mark.xdist_group, pytest.mark.slow
+    return [pytest.param(id, marks=[group(id)] if id in DEFAULT else [group(id), slow]) for id in ids]
+
+
+def task_name(env_id: str) -> str:
+    return env_id.split("-")[1]
+
+
+every_id = pytest.mark.parametrize("env_id", over(IDS))
 
 
 @partial(jax.jit, static_argnums=0)
@@ -62,8 +77,19 @@ def excitations(inputs: int) -> dict[str, jax.Array]:
     }
 
 
-@pytest.fixture(scope="module", params=IDS)
+def whole(obs) -> jax.Array:
+    """The vector of an observation, goals or not."""
+    return obs["observation"] if isinstance(obs, dict) else obs
+
+
+@pytest.fixture(scope="module", params=over(IDS))
 def made(request):
+    return soromox_envs.make(request.param)
+
+
+@pytest.fixture(scope="module", params=over([f"{robot}-Reach-v0" for robot in registry.REACHERS]))
+def reach(request):
+    """The ids whose targets are the tips of the robot's table."""
     return soromox_envs.make(request.param)
 
 
@@ -72,12 +98,14 @@ def test_survives_every_excitation_inside_its_spaces(made):
     clipped = entries = 0
     for name, actions in excitations(env.num_actions).items():
         first, state, (obs, reward, terminated, info) = play(env, params, jax.random.key(1), actions)
-        assert obs.dtype == jnp.float32 and first.shape == (LANES,) + env.observation_space(params).shape, name
+        assert all(bool(jnp.isfinite(x).all()) for x in jax.tree.leaves((obs, first))), name
+        obs, first = whole(obs), whole(first)
+        assert obs.dtype == jnp.float32 and first.shape == (LANES, len(env.observation_names)), name
         assert bool(jnp.isfinite(obs).all()) and bool(jnp.isfinite(reward).all()), name
         assert not bool(terminated.any()) and not bool(info["diverged"].any()), name
         assert float(jnp.abs(obs).max()) <= OBSERVATION_BOUND, name
         for term in info["reward_terms"].values():
-            assert float(term.min()) >= 0 and float(term.max()) <= 1, name
+            assert env.task.published_reward or (float(term.min()) >= 0 and float(term.max()) <= 1), name
         clipped += int((jnp.abs(obs) >= OBSERVATION_BOUND).sum())
         entries += obs.size
     assert clipped < 1e-3 * entries
@@ -133,7 +161,7 @@ def test_the_time_limit_truncates_and_starts_a_new_episode(made):
     params = params.replace(max_steps_in_episode=jnp.asarray(3, jnp.int32))
     keys = jax.random.split(jax.random.key(0), 4)
     obs, state = reset_lanes(env, params, keys)
-    first_target = state.task.target
+    first = whole(obs)
     action = 0.1 * jnp.ones((4, env.num_actions), jnp.float32)
     for time in (1, 2, 3):
         before = state
@@ -141,22 +169,21 @@ def test_the_time_limit_truncates_and_starts_a_new_episode(made):
         assert truncated.tolist() == [time == 3] * 4 and not bool(terminated.any())
     unlimited = params.replace(max_steps_in_episode=jnp.asarray(100, jnp.int32))
     going_on = step_lanes(env, unlimited, keys, before, action)[0]
-    np.testing.assert_array_equal(info["final_observation"], going_on)
+    np.testing.assert_array_equal(whole(info["final_observation"]), whole(going_on))
     assert state.time.tolist() == [0] * 4
-    assert not np.array_equal(state.task.target, first_target)
-    assert not np.allclose(obs, info["final_observation"])
+    assert not np.allclose(whole(obs), first)  # another episode
+    assert not np.allclose(whole(obs), whole(info["final_observation"]))
     observed = jax.jit(jax.vmap(env.observe, (0, 0, None, None)))(keys, state, None, params)
-    np.testing.assert_allclose(obs, observed, atol=1e-6)
+    np.testing.assert_allclose(whole(obs), whole(observed), atol=1e-6)
 
 
-def test_targets_are_where_the_real_rollout_settles(made):
-    """Drive the true dynamics, more damped so that they settle, to stored actuations and measure the tip."""
-    env, params = made
-    robot = params.robot
-    damped = {name: 10 * getattr(robot.params, name) for name in ("bending_damping", "shear_damping", "axial_damping")}
+def test_targets_are_where_the_real_rollout_settles(reach):
+    """Drive the true dynamics to stored actuations and measure the tip; what rings is damped more, to settle."""
+    env, params = reach
+    robot = env.model.scaled(params.robot, 1.0, 10.0) if env.model.key == "PlanarHSA" else params.robot
     table = {name: values[::16] for name, values in params.table.items()}
     lanes = table["u"].shape[0]
-    params = params.replace(robot=robot.update_params(**damped), max_steps_in_episode=jnp.asarray(200, jnp.int32))
+    params = params.replace(robot=robot, max_steps_in_episode=jnp.asarray(300, jnp.int32))
     _, state = reset_lanes(env, params, jax.random.split(jax.random.key(0), lanes))
 
     @jax.jit
@@ -166,7 +193,7 @@ def test_targets_are_where_the_real_rollout_settles(made):
             action = jnp.clip((table["u"] - state.command) / reach[None], -1, 1)
             return jax.vmap(env.step_env, (None, 0, 0, None))(jax.random.key(0), state, action, params)[1], None
 
-        state, _ = jax.lax.scan(step, state, None, length=60)
+        state, _ = jax.lax.scan(step, state, None, length=200)
         q = jax.vmap(robot.split_state)(state.system.y)[0]
         return jax.vmap(lambda q: env.model.tip_position(robot, q))(q)
 
@@ -175,14 +202,18 @@ def test_targets_are_where_the_real_rollout_settles(made):
     assert np.mean(miss < radius) >= 0.99 and np.median(miss) < 0.05 * radius
 
 
-def test_the_reward_never_falls_on_the_way_to_the_goal(made):
-    env, params = made
-    length = env.model.length(params.robot)
-    task, _ = env.task.reset(jax.random.key(0), params.table)
-    way = jnp.linspace(1, 0, 400)[:, None] * jnp.array([[0.6, 0.8]]) * length
+def test_the_reward_never_falls_on_the_way_to_the_goal(reach):
+    env, params = reach
+    length, space = env.model.length(params.robot), params.robot.group.space
+    task, start = env.task.reset(jax.random.key(0), params.table, env.model, params.robot)
+    direction = jnp.array([0.6, 0.8, 0.0])[:space]
+    way = jnp.linspace(1, 0, 400)[:, None] * direction[None] * length
+    _, state = env.reset(jax.random.key(0), params)
+    sight = env.sight(state, params)
 
     def score(offset):
-        return env.task.reward(env.task.evaluate(task, task.target + offset, length)[1])
+        pose = sight.robot.group.translation(task.target + offset)
+        return env.task.reward(env.task.evaluate(task, eqx.tree_at(lambda s: s.pose, sight, pose))[1])
 
     rewards = jax.vmap(score)(way)
     assert bool(jnp.all(jnp.diff(rewards) >= 0)) and float(rewards[0]) < 0.05 and float(rewards[-1]) == pytest.approx(1)
@@ -209,46 +240,43 @@ def test_running_away_scores_below_doing_nothing_below_the_model_based_policy(ma
             out = jax.vmap(env.step_env, (0, 0, 0, None))(keys, state, sign * action, params)
             return (out[0], out[1], memory), out[2]
 
-        return jax.lax.scan(step, (obs, state, carry), None, length=STEPS)[1].sum(0).mean()
+        return jax.lax.scan(step, (obs, state, carry), None, length=env.task.max_steps)[1].sum(0).mean()
 
     away, nothing, towards = (float(returns(sign, keys)) for sign in (-1.0, 0.0, 1.0))
-    assert away < nothing < towards and towards > 0.8 * STEPS
+    assert away < nothing < towards
 
 
 def test_physics_differs_by_lane_when_params_are_batched(made):
     env, params = made
-    stiff = params.robot.params.nominal_bending_stiffness
-    scales = jnp.array([0.8, 1.0, 1.25, 1.5], stiff.dtype)
-    batched = jax.vmap(
-        lambda scale: params.replace(robot=params.robot.update_params(nominal_bending_stiffness=scale * stiff))
-    )(scales)
+    scales = jnp.array([0.8, 1.0, 1.25, 1.5], params.lower.dtype)
+    batched = jax.vmap(lambda scale: params.replace(robot=env.model.scaled(params.robot, scale, 1.0)))(scales)
     keys = jax.random.split(jax.random.key(0), 4)
     state = jax.tree.map(lambda x: x[:1].repeat(4, 0), reset_lanes(env, params, keys)[1])
     action = jnp.ones((4, env.num_actions)).at[:, 0].set(-1.0)
     y = jax.jit(jax.vmap(env.step_env, (0, 0, 0, 0)))(keys, state, action, batched)[1].system.y
     alone = step_lanes(env, params, keys, state, action)[1].system.y
     np.testing.assert_allclose(y[1], alone[1], rtol=1e-4, atol=1e-5)
-    assert float(jnp.abs(y[0] - y[1]).max()) > 1e-3 and float(jnp.abs(y[2] - y[1]).max()) > 1e-3
+    assert float(jnp.abs(y[0] - y[1]).max()) > 1e-4 and float(jnp.abs(y[2] - y[1]).max()) > 1e-4
 
 
 @every_id
 def test_gradients_of_a_return_equal_central_differences(env_id, x64):
-    """d(return over 20 steps) with respect to actions and Young-like parameters, through the rollout, under jit."""
+    """d(return over 20 steps) with respect to actions, stiffness and damping, through the rollout, under jit."""
     env, params = soromox_envs.make(env_id)
     env = env.with_transition_gradients()
     key = jax.random.key(2)
     # amplitudes that keep the limits out of play: a saturated limiter proves nothing
     actions = 0.3 * jnp.sin(jnp.arange(20.0)[:, None] * 0.7 + jnp.arange(env.num_actions)[None])
-    names = ("nominal_bending_stiffness", "nominal_shear_stiffness", "nominal_axial_stiffness", "bending_damping")
-    nominal = {name: getattr(params.robot.params, name) for name in names}
     middle = int(jnp.argmin(jnp.abs(params.table["u"] - 0.5 * (params.lower + params.upper)[None]).sum(1)))
+    start = {name: params.table[name][middle] for name in ("q", "u")}
+    half = 0.5 * (params.upper - params.lower)
+    start["u"] = jnp.clip(start["u"], params.lower + 0.2 * half, params.upper - 0.2 * half)
 
     @jax.jit
     def total(actions, scales):
-        robot = params.robot.update_params(**{name: scales[name] * nominal[name] for name in names})
+        robot = env.model.scaled(params.robot, scales["stiffness"], scales["damping"])
         scaled = params.replace(robot=robot)
         _, state = env.reset_env(key, scaled)
-        start = {name: params.table[name][middle] for name in ("q", "u")}
         y = robot.pack_state(start["q"], jnp.zeros(robot.num_velocities))
         state = eqx.tree_at(
             lambda s: (s.system.y, s.system.control_state, s.command), state, (y, start["u"], start["u"])
@@ -260,18 +288,19 @@ def test_gradients_of_a_return_equal_central_differences(env_id, x64):
 
         return jax.lax.scan(step, state, actions)[1].sum()
 
-    scales = {name: jnp.ones(()) for name in names}
+    scales = {"stiffness": jnp.ones(()), "damping": jnp.ones(())}
     by_action, by_scale = jax.jit(jax.grad(total, argnums=(0, 1)))(actions, scales)
     h = 1e-5
-    for index in np.ndindex(actions.shape):
+    size = float(jnp.abs(by_action).max())
+    for index in list(np.ndindex(actions.shape))[:: max(1, actions.size // 40)]:
         e = jnp.zeros_like(actions).at[index].set(h)
         slope = (total(actions + e, scales) - total(actions - e, scales)) / (2 * h)
-        assert float(by_action[index]) == pytest.approx(float(slope), rel=1e-4, abs=1e-8)
+        assert float(by_action[index]) == pytest.approx(float(slope), rel=1e-4, abs=1e-6 * size)
     assert float(jnp.mean(by_action != 0)) >= 0.9
-    for name in names:
+    for name in scales:
         up, down = ({**scales, name: 1 + sign * h * jnp.ones(())} for sign in (1, -1))
         slope = (total(actions, up) - total(actions, down)) / (2 * h)
-        assert float(by_scale[name]) == pytest.approx(float(slope), rel=1e-4, abs=1e-8)
+        assert float(by_scale[name]) == pytest.approx(float(slope), rel=1e-4, abs=1e-6 * size)
         assert float(by_scale[name]) != 0
 
 
@@ -286,7 +315,11 @@ def test_without_transition_gradients_state_and_observation_are_detached(made):
         return obs, after.system.y, reward
 
     by_obs, by_state, by_reward = jax.jit(jax.jacrev(outcome))(0.1 * jnp.ones(env.num_actions))
-    assert not bool(jnp.any(by_obs)) and not bool(jnp.any(by_state)) and bool(jnp.any(by_reward))
+    assert (
+        not any(bool(jnp.any(x)) for x in jax.tree.leaves(by_obs))
+        and not bool(jnp.any(by_state))
+        and bool(jnp.any(by_reward))
+    )
 
 
 @every_id
@@ -294,7 +327,9 @@ def test_double_precision_keeps_the_observation_single(env_id, x64):
     env, params = soromox_envs.make(env_id)
     obs, state = env.reset(jax.random.key(0), params)
     obs, state, reward, *_ = jax.jit(env.step)(jax.random.key(1), state, jnp.zeros(env.num_actions), params)
-    assert obs.dtype == jnp.float32 and state.system.y.dtype == jnp.float64 and reward.dtype == jnp.float64
+    assert all(x.dtype == jnp.float32 for x in jax.tree.leaves(obs))
+    assert state.system.y.dtype == jnp.float64
+    assert reward.dtype == (jnp.float32 if env.task.goal_conditioned else jnp.float64)
 
 
 @every_id
@@ -318,8 +353,7 @@ def test_envs_are_equal_by_value_and_states_survive_pickling(env_id):
 @every_id
 def test_names_units_and_limits_are_those_of_the_actuators(env_id):
     env, params = soromox_envs.make(env_id)
-    space = env.observation_space(params)
-    assert len(env.observation_names) == len(set(env.observation_names)) == space.shape[0]
+    assert len(env.observation_names) == len(set(env.observation_names))
     assert len(env.action_names) == len(env.action_units) == env.num_actions
     np.testing.assert_allclose(env.action_limits[1], params.upper)
     physical, _ = soromox_envs.make(env_id, action_units="physical")
@@ -333,6 +367,8 @@ def test_names_units_and_limits_are_those_of_the_actuators(env_id):
 @every_id
 def test_actuators_obey_their_rate_limit(env_id):
     env, params = soromox_envs.make(env_id, action_mode="absolute")
+    if env.model.instantaneous:
+        pytest.skip("this robot follows its command at once, as published")
     key = jax.random.key(0)
     _, state = env.reset(key, params)
     step = jax.jit(env.step_env)

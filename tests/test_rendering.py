@@ -22,8 +22,9 @@ from soromox.rendering import (
 from soromox.rendering.geometry import fetch, hsa_body
 from soromox.rendering.robot_scene import robot_scene
 from soromox.systems import PCS, PCSParams, PlanarHSA, PlanarPCS, PlanarPCSParams
-from soromox_envs.rendering import REACHED_COLOR, TARGET_COLOR, render_reach, stage_of
+from soromox_envs.rendering import REACHED_COLOR, TARGET_COLOR, render_task, stage_of
 from soromox_envs.robots.planar_hsa import fpu_params
+from soromox_envs.tasks.base import Picture
 
 cv2 = pytest.importorskip("cv2")
 pytest.importorskip("imageio_ffmpeg")
@@ -71,7 +72,8 @@ def tip_of(robot, q):
 
 
 def reach(robot, q, target=(0.03, -0.13), time=1.0, **options):
-    return render_reach(robot, q, target=target, tip=tip_of(robot, q), radius=RADIUS, time=time, stage=STAGE, **options)
+    picture = Picture(target, RADIUS)
+    return render_task(robot, q, tip=tip_of(robot, q), picture=picture, time=time, stage=STAGE, **options)
 
 
 def near(image, color, tolerance=12):
@@ -175,9 +177,8 @@ def test_status_line_and_broken_states(hsa):
     frame, later = reach(hsa, BENT, time=1.0), reach(hsa, BENT, time=2.35)
     changed = np.nonzero((frame != later).any(-1))
     assert changed[0].min() > 440 and changed[1].max() < 240
-    broken = render_reach(
-        hsa, np.full(3, np.nan), target=(0.0, -0.1), tip=(np.nan, np.nan), radius=RADIUS, time=0.0, stage=STAGE
-    )
+    nowhere = np.full(3, np.nan)
+    broken = render_task(hsa, nowhere, tip=nowhere[:2], picture=Picture((0.0, -0.1), RADIUS), time=0.0, stage=STAGE)
     assert broken.shape == (480, 480, 3)
 
 

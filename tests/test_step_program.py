@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from soromox_envs.env import make_env
+from soromox_envs.factory import make_env
 
 ROBOTS = ["PlanarHSA", pytest.param("PCS", marks=pytest.mark.slow), pytest.param("PCS2", marks=pytest.mark.slow)]
 LANES = 8

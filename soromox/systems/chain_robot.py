@@ -4,14 +4,16 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Self
 
-import jax
+import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from soromox.actuation import Actuator, ActuatorVisualLayer, visual_layers
 from soromox.batching import lanes_last
 from soromox.core import Chain, dynamics, kinematics
 from soromox.core.base import base_pose, pose_from_coordinates
+from soromox.core.segments import Segments
 from soromox.simulation.implicit import Implicit
 from soromox.systems.composed_robot import ComposedRobot
 from soromox.systems.configuration import over_leading
@@ -29,6 +31,23 @@ class ChainRobot(ComposedRobot):
     @abstractmethod
     def assemble(self) -> Chain:
         """The chain that the parameters and the structure describe; its stiffness and damping are the body's own."""
+
+    def _loaded(self, segments: Segments) -> Segments:
+        """The segments with the payload, if there is one, on the last tip."""
+        mass, G = self.params.payload_mass, self.group
+        if mass is None:
+            return segments
+        rotational = jnp.zeros((3, 3) if G.angular == 3 else (), mass.dtype)
+        load = G.rigid_inertia(mass, jnp.zeros(G.space, mass.dtype), rotational)
+        last = jnp.asarray(np.arange(segments.length.shape[0]) == segments.length.shape[0] - 1, mass.dtype)
+        loads = last[:, None, None] * load[None]
+        tip_inertia = loads if segments.tip_inertia is None else segments.tip_inertia + loads
+        return eqx.tree_at(lambda s: s.tip_inertia, segments, tip_inertia, is_leaf=lambda x: x is None)
+
+    def with_payload(self, mass: float | Array = 0.0) -> Self:
+        """A copy with a point mass (kg) at its tip, which ``update_params(payload_mass=...)`` can then change."""
+        params = self.params.replace(payload_mass=mass)
+        return eqx.tree_at(lambda robot: robot.params, self, params)
 
     @property
     def segment_length(self) -> Array:

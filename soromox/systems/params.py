@@ -9,7 +9,7 @@ import equinox as eqx
 import numpy as np
 from jax import Array
 
-from soromox.utils.checks import as_float, concrete, field_list, require_finite, require_shape
+from soromox.utils.checks import as_float, concrete, field_list, require_finite, require_positive, require_shape
 
 EARTH_GRAVITY = 9.81  # m/s^2
 
@@ -20,6 +20,7 @@ class BaseSoftRobotParams(eqx.Module):
     Attributes:
         base_pose: planar ``[theta, x, y]`` or spatial ``[qx qy qz qw x y z]``; upright when omitted.
         gravity: world-frame acceleration (2,) or (3,), m/s^2; Earth's, downwards, when omitted.
+        payload_mass: point mass at the tip of the last segment (), kg; None, which costs nothing, when omitted.
     """
 
     is_planar: ClassVar[bool]
@@ -28,6 +29,7 @@ class BaseSoftRobotParams(eqx.Module):
 
     base_pose: Array = eqx.field(default=None, converter=as_float, kw_only=True)
     gravity: Array = eqx.field(default=None, converter=as_float, kw_only=True)
+    payload_mass: Array | None = eqx.field(default=None, converter=lambda x: _or_default(_nothing, x), kw_only=True)
 
     def __init_subclass__(cls, **kwargs: Any):
         """Give the two fields the defaults of the subclass's dimension, whichever way it is constructed."""
@@ -47,6 +49,9 @@ class BaseSoftRobotParams(eqx.Module):
     def __check_init__(self):
         require_shape("base_pose", self.base_pose, (3,) if self.is_planar else (7,))
         require_shape("gravity", self.gravity, (2,) if self.is_planar else (3,))
+        if self.payload_mass is not None:
+            require_shape("payload_mass", self.payload_mass, ())
+            require_positive("payload_mass", self.payload_mass, allow_zero=True)
         require_finite("base_pose", self.base_pose)
         require_finite("gravity", self.gravity)
         pose = concrete(self.base_pose)
@@ -95,5 +100,9 @@ class BaseSoftRobotParams(eqx.Module):
         return type(self)(**{**fields, **updates})
 
 
-def _or_default(default: Callable[[], Array], value: Any) -> Array:
+def _nothing() -> None:
+    return None
+
+
+def _or_default(default: Callable[[], Any], value: Any) -> Any:
     return default() if value is None else as_float(value)

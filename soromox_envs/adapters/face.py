@@ -11,6 +11,8 @@ import numpy as np
 from jaxtyping import PyTree
 
 from soromox_envs import registry
+from soromox_envs.adapters.goals import GoalReward
+from soromox_envs.spaces import Dict
 
 RENDER_MODES = ["rgb_array"]
 _SEED_LIMIT = 2**32
@@ -20,7 +22,8 @@ class FunctionalFace:
     """A face of one functional environment.
 
     `functional` is the environment and `params` its parameters (on the device). The names, units and the
-    control interval (s) of the functional environment are readable on the face.
+    control interval (s) of the functional environment are readable on the face. Goal-conditioned environments,
+    and only they, have `compute_reward` (`GoalReward`): its presence is how learners recognise them.
     """
 
     functional: Any
@@ -38,10 +41,12 @@ class FunctionalFace:
             "render_modes": list(RENDER_MODES),
             "render_fps": round(1 / self.functional.control_dt),
         }
+        if isinstance(self.functional.observation_space(self.params), Dict):
+            self.compute_reward = GoalReward(self.functional)
 
     @property
     def observation_names(self) -> tuple[str, ...]:
-        """What each entry of the observation is."""
+        """What each entry of the observation is; with goals, of its part "observation"."""
         return self.functional.observation_names
 
     @property
@@ -58,6 +63,13 @@ class FunctionalFace:
     def control_dt(self) -> float:
         """Control interval in s."""
         return self.functional.control_dt
+
+    def _goal_reward(self, observation: PyTree, reward: Any, regular: Any) -> Any:
+        """The reward that `compute_reward` gives for the goals in `observation`, in the steps that are `regular`."""
+        if not hasattr(self, "compute_reward"):
+            return reward
+        goals = observation["achieved_goal"], observation["desired_goal"]
+        return np.where(regular, self.compute_reward(*goals), reward)
 
     def _frame(self, state: PyTree) -> np.ndarray:
         return self.functional.render(state, self.params)

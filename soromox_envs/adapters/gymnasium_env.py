@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
+import jax
 import numpy as np
 from jaxtyping import PyTree
 
@@ -13,7 +14,7 @@ from soromox_envs.adapters.lanes import reset_single, step_single
 from soromox_envs.adapters.packing import unpack
 
 
-class GymnasiumEnv(FunctionalFace, gymnasium.Env[np.ndarray, np.ndarray]):
+class GymnasiumEnv(FunctionalFace, gymnasium.Env[Any, np.ndarray]):
     """One soft-robot environment as `gymnasium.make(id)` gives it.
 
     Truncation is left to Gymnasium's `TimeLimit` (`gymnasium.make` applies it). `info` of a step holds
@@ -39,9 +40,7 @@ class GymnasiumEnv(FunctionalFace, gymnasium.Env[np.ndarray, np.ndarray]):
         self._seed: np.uint32 | None = None
         self._episode = np.int32(0)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         if seed is not None or self._seed is None:
             self._seed = lane_seed(draw_seed(self.np_random) if seed is None else seed)
@@ -49,14 +48,15 @@ class GymnasiumEnv(FunctionalFace, gymnasium.Env[np.ndarray, np.ndarray]):
         else:
             self._episode = np.int32(self._episode + 1)
         observation, self.state = reset_single(self.functional, self.params, self._seed, self._episode)
-        return np.array(observation), {}
+        return jax.tree.map(np.array, observation), {}
 
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if self.state is None:
             raise gymnasium.error.ResetNeeded(f"{self.functional.name} needs a reset before its first step.")
         action = self._checked_action(action, self.action_space.shape)
         self.state, packed = step_single(self.functional, self.params, self._seed, self._episode, self.state, action)
         observation, reward, terminated, info = unpack(packed)
+        reward = self._goal_reward(observation, reward, ~terminated)
         return observation, reward.item(), terminated.item(), False, to_python(info)
 
     def render(self) -> np.ndarray | None:

@@ -36,8 +36,8 @@ class GymnasiumVectorEnv(FunctionalFace, VectorEnv[Any, Any, Any]):
     With `output="numpy"` everything returned is a fresh writable array and non-finite actions are refused.
     With `output="jax"` everything stays on the device and no call waits for another: `final_obs` is then one
     dense array that is always there, valid where `_final_obs` is True; a non-finite action makes its lane
-    diverge; and an ended lane that is stepped in the mode "Disabled" simply goes on. Compilation: see
-    `GymnasiumEnv`.
+    diverge; an ended lane that is stepped in the mode "Disabled" simply goes on; and rewards of goal-conditioned
+    ids may differ from `compute_reward` in the last bit. Compilation: see `GymnasiumEnv`.
     """
 
     metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "autoreset_mode": AutoresetMode.NEXT_STEP}
@@ -112,12 +112,13 @@ class GymnasiumVectorEnv(FunctionalFace, VectorEnv[Any, Any, Any]):
     def _numpy_step(self, t: Transition) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         infos = _masked(t.info, t.valid)
         ended: Any = t.terminated | t.truncated
+        reward = self._goal_reward(t.final_observation, t.reward, t.valid & ~t.terminated)
         if self._mode is AutoresetMode.SAME_STEP:
             if ended.any():
                 infos.update(_final(t.final_observation, t.info, ended))
         else:
             self._done = ended
-        return t.observation, t.reward, t.terminated, t.truncated, infos
+        return t.observation, reward, t.terminated, t.truncated, infos
 
     def _jax_step(self, t: Transition) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         infos = _masked(t.info, t.valid)

@@ -13,7 +13,7 @@ from gymnax.environments import spaces as gymnax_spaces
 from jaxtyping import Array, PRNGKeyArray, PyTree
 
 from soromox_envs import registry
-from soromox_envs.spaces import Box
+from soromox_envs.spaces import Box, Dict
 
 
 class GymnaxEnv(environment.Environment):
@@ -81,7 +81,7 @@ class GymnaxEnv(environment.Environment):
     def action_space(self, params: PyTree | None = None) -> gymnax_spaces.Box:
         return _to_gymnax(self.functional.action_space(params))
 
-    def observation_space(self, params: PyTree | None = None) -> gymnax_spaces.Box:
+    def observation_space(self, params: PyTree | None = None) -> gymnax_spaces.Box | gymnax_spaces.Dict:
         return _to_gymnax(self.functional.observation_space(params))
 
     def render(self, state: PyTree, params: PyTree | None = None) -> np.ndarray:
@@ -106,7 +106,9 @@ def _make(env_id: str, **options: Any) -> GymnaxEnv:
     return GymnaxEnv(env)
 
 
-def _to_gymnax(box: Box) -> gymnax_spaces.Box:
-    low: Any = box.low  # gymnax's annotation has no NumPy arrays
-    high: Any = box.high
-    return gymnax_spaces.Box(low, high, box.shape, box.dtype)
+def _to_gymnax(space: Box | Dict) -> Any:
+    if isinstance(space, Dict):
+        return gymnax_spaces.Dict({name: _to_gymnax(box) for name, box in space.spaces.items()})
+    low: Any = space.low  # gymnax's annotation has no NumPy arrays
+    high: Any = space.high
+    return gymnax_spaces.Box(low, high, space.shape, space.dtype)

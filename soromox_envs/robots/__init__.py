@@ -4,7 +4,19 @@ from importlib import import_module
 
 from soromox_envs.robots.model import RobotModel
 
-MODULES = {"PlanarHSA": "planar_hsa", "PCS": "pcs", "PCS2": "pcs"}
+MODULES = {
+    "PlanarHSA": "planar_hsa",
+    "PlanarPCS": "planar_pcs",
+    "PCS": "pcs",
+    "PCS2": "pcs",
+    "GVS": "gvs",
+    "ISupport": "isupport",
+    "UMArm": "umarm",
+    "SoftChain": "soft_chain",
+    "Pendulum": "pendulum",
+    "Swimmer": "pcs",
+    "HemisphereArm": "pcs",
+}
 
 
 def model_of(key: str) -> RobotModel:

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from diffrax import AbstractSolver, Bosh3, Heun, Tsit5
 from jax import Array
 
+from soromox.core import kinematics
 from soromox.simulation import RK4, LinearlyImplicitMidpoint, RosenbrockW2, SemiImplicitEuler
 from soromox.systems import SoftRobot
 
@@ -23,6 +26,41 @@ SOLVERS: dict[str, Callable[[SoftRobot], AbstractSolver]] = {
     "RosenbrockW2": RosenbrockW2,
 }
 """Solvers by name; a name is hashable, a solver that holds a robot is not."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Makes a robot of a stiffer or more viscous material: ``scaling(robot, stiffness, damping)`` with two factors ().
+
+    Attributes:
+        stiffness, damping: dotted names of the parameters that the elastic forces, or the damping, are linear in.
+    """
+
+    stiffness: tuple[str, ...]
+    damping: tuple[str, ...]
+
+    def __call__(self, robot: Any, stiffness: Array | float, damping: Array | float) -> Any:
+        factors = {name: stiffness for name in self.stiffness} | {name: damping for name in self.damping}
+
+        def values(robot):
+            return [attrgetter(name)(robot.params) for name in factors]
+
+        scaled = [factor * value for factor, value in zip(factors.values(), values(robot), strict=True)]
+        return eqx.tree_at(values, robot, scaled)
+
+
+LINK_SCALING = Scaling(("link.stiffness",), ("link.damping",))
+JOINT_SCALING = Scaling(("joint_stiffness",), ("joint_damping",))
+
+
+def chain_length(robot: Any) -> Array:
+    """Length of the backbone, m."""
+    return robot.length
+
+
+def chain_tip(robot: Any, q: Array) -> Array:
+    """Pose of the end of the backbone."""
+    return kinematics.end_pose(robot.assemble(), q)
 
 
 @dataclass(frozen=True)
@@ -41,7 +79,14 @@ class RobotModel:
         coordinate_names: names of q.
         coordinate_scale, velocity_scale: factors that bring q and qd to O(1) in the observation.
         tip_speed_scale: tip speed that is 1 in the observation, robot lengths a second.
+        scaled: (robot, stiffness, damping) to the robot with elasticity and damping times these factors.
+        max_payload: point mass at the tip with which it still gets to nearly all of its targets, kg.
+        max_tip_force: force at the tip that moves it by about a tenth of the length, N.
+        body_radius: of the thickest section, m.
         control_dt: control interval of the agent, s.
+        velocity_names: names of the velocities where they are no rates of q: the base of a floating robot.
+        instantaneous: whether actuators follow a command at once, without lag or rate limit.
+        postures: configurations (K, nq) that episodes begin from, of a robot that has no targets to reach.
     """
 
     key: str
@@ -57,11 +102,29 @@ class RobotModel:
     coordinate_scale: tuple[float, ...]
     velocity_scale: tuple[float, ...]
     tip_speed_scale: float
+    scaled: Callable[[Any, Any, Any], Any]
+    max_payload: float
+    max_tip_force: float
+    body_radius: float
     control_dt: float = 0.05
+    velocity_names: tuple[str, ...] = ()
+    instantaneous: bool = False
+    postures: tuple[tuple[float, ...], ...] = ()
+
+    @property
+    def rate_names(self) -> tuple[str, ...]:
+        """Names of the velocities."""
+        return self.velocity_names or tuple(f"{name}_rate" for name in self.coordinate_names)
 
     def tip_position(self, robot: SoftRobot, q: Array) -> Array:
         """World position (space,) of the tip, m."""
         return robot.group.position(self.tip_pose(robot, q))
+
+    def body_points(self, robot: SoftRobot, q: Array) -> Array:
+        """Eight points (8, space) along the backbone, evenly from an eighth of it on; the last one is the tip, m."""
+        s = robot.length * jnp.arange(1, 8, dtype=q.dtype) / 8
+        inner = jax.vmap(robot.group.position)(robot.forward_kinematics_abscissa_batched(q, s))
+        return jnp.concatenate([inner, self.tip_position(robot, q)[None]])
 
     def tip_motion(self, robot: SoftRobot, q: Array, q_dot: Array) -> tuple[Array, Array]:
         """Pose of the tip and its rate; traced once a program."""

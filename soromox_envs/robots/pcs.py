@@ -1,38 +1,48 @@
-"""Tendon-driven soft arms of one and two constant-strain segments, hanging.
+"""Tendon-driven soft arms of one and two constant-strain segments, and their kin without gravity.
 
 ``PCS``: length 0.25 m, radius 25 mm, Young's modulus 0.25 MPa, density 1070 kg/m^3, four tendons at 20 mm with up to
 25 N, the silicone arm of the field's published reaching environment. ``PCS2``: two segments of 0.15 m and 20 mm radius
 of the same material; four tendons at 15 mm end with the first segment, four more run through, each with up to 8 N:
 with 25 N eight of them would halve its length and throw it about chaotically. The silicone is incompressible
 (G = E / 3) and has a Kelvin-Voigt damping of 318 Pa s.
+
+``HemisphereArm``: ``PCS`` as that environment drives it: no gravity, no lag, at most 0.5 N a step at 15 Hz. ``Swimmer``:
+the body of ``PCS2``, its base free, in water that carries its weight; muscles as quick as its strokes need.
 """
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from soromox.actuation import tendons
-from soromox.core import kinematics
 from soromox.systems import PCS, PCSParams
-from soromox_envs.robots.model import RobotModel
+from soromox_envs.robots.model import LINK_SCALING, RobotModel, chain_length, chain_tip
 
 YOUNG_MODULUS = 0.25e6  # Pa
 DAMPING = 318.0  # Pa s
 DENSITY = 1070.0  # kg / m^3
 STRAINS = ("twist", "bend_y", "bend_z", "axial", "shear_y", "shear_z")
+BASE_COORDINATES = tuple(f"base_{name}" for name in ("qx", "qy", "qz", "qw", "x", "y", "z"))
+BASE_VELOCITIES = tuple(f"base_{kind}_{axis}" for kind in ("angular_velocity", "velocity") for axis in "xyz")
 
 
-def _arm(lengths: list[float], radius: float, offset: float, max_tension: float) -> PCS:
+def _arm(
+    lengths: list[float], radius: float, offset: float, max_tension: float, *, floating: bool = False, **params: Any
+) -> PCS:
     n = len(lengths)
     azimuth = np.tile(0.5 * np.pi * np.arange(4), n)
     ends = np.repeat(np.arange(n), 4)
-    params = PCSParams.hanging(
+    material = PCSParams(
         length=lengths,
         radius=np.full(n, radius),
         density=np.full(n, DENSITY),
         young_modulus=np.full(n, YOUNG_MODULUS),
         shear_modulus=np.full(n, YOUNG_MODULUS / 3),
         material_damping_coefficient=np.full(n, DAMPING),
+        **{"base_pose": PCSParams.pose_for("hanging"), **params},
     )
     actuator = tendons(
         jnp.asarray(offset * np.stack([np.cos(azimuth), np.sin(azimuth)], axis=1)),
@@ -41,7 +51,7 @@ def _arm(lengths: list[float], radius: float, offset: float, max_tension: float)
         names=[f"tendon_{segment}_{i % 4}" for i, segment in enumerate(ends)],
         max_tension=max_tension,
     )
-    return PCS(params, actuators=actuator)
+    return PCS(material, actuators=actuator, floating_base=floating)
 
 
 def build_pcs() -> PCS:
@@ -54,35 +64,77 @@ def build_pcs2() -> PCS:
     return _arm([0.15, 0.15], 0.02, 0.015, 8.0)
 
 
-def length(robot: PCS) -> Array:
-    """Length of the rod, m."""
-    return robot.length
+def build_hemisphere_arm() -> PCS:
+    """One segment without gravity."""
+    return _arm([0.25], 0.025, 0.02, 55.0, gravity=np.zeros(3))
 
 
-def tip_pose(robot: PCS, q: Array) -> Array:
-    """Homogeneous matrix of the end of the rod."""
-    return kinematics.end_pose(robot.assemble(), q)
+def build_swimmer() -> PCS:
+    """Two segments, neutrally buoyant, with a floating base."""
+    pose = PCSParams.pose_for("horizontal")
+    return _arm([0.15, 0.15], 0.02, 0.015, 8.0, floating=True, base_pose=pose, gravity=np.zeros(3))
 
 
-def _model(key: str, build, segments: int, rate_limit: float, solver: str, solver_dt: float) -> RobotModel:
-    return RobotModel(
-        key=key,
-        build=build,
-        length=length,
-        tip_pose=tip_pose,
-        rate_limit=rate_limit,
+def _model(key: str, build: Callable[[], PCS], segments: int, **facts: Any) -> RobotModel:
+    common = dict(
+        length=chain_length,
+        tip_pose=chain_tip,
         lag=0.02,
-        solver=solver,
-        solver_dt=solver_dt,
-        actuator_dt=solver_dt,
         coordinate_names=tuple(f"{name}_{i}" for i in range(segments) for name in STRAINS),
         coordinate_scale=(0.1, 0.1, 0.1, 4.0, 4.0, 4.0) * segments,
         velocity_scale=(0.01, 0.01, 0.01, 0.4, 0.4, 0.4) * segments,
         tip_speed_scale=8.0,
+        scaled=LINK_SCALING,
     )
+    return RobotModel(key, build, **common | facts)
 
 
-MODELS = {
-    "PCS": _model("PCS", build_pcs, 1, 50.0, "RK4", 0.00625),
-    "PCS2": _model("PCS2", build_pcs2, 2, 16.0, "RosenbrockW2", 0.005),
-}
+_PCS = _model(
+    "PCS",
+    build_pcs,
+    1,
+    rate_limit=50.0,
+    solver="RK4",
+    solver_dt=0.00625,
+    actuator_dt=0.00625,
+    max_payload=0.05,
+    max_tip_force=1.0,
+    body_radius=0.025,
+)
+_PCS2 = _model(
+    "PCS2",
+    build_pcs2,
+    2,
+    rate_limit=16.0,
+    solver="RosenbrockW2",
+    solver_dt=0.005,
+    actuator_dt=0.005,
+    max_payload=0.04,
+    max_tip_force=0.5,
+    body_radius=0.02,
+)
+_HEMISPHERE_ARM = replace(
+    _PCS,
+    key="HemisphereArm",
+    build=build_hemisphere_arm,
+    rate_limit=7.5,
+    lag=0.0,
+    instantaneous=True,
+    solver_dt=1 / 120,
+    actuator_dt=1 / 15,
+    control_dt=1 / 15,
+    postures=((0.0,) * 6,),
+)
+_SWIMMER = replace(
+    _PCS2,
+    key="Swimmer",
+    build=build_swimmer,
+    rate_limit=32.0,
+    coordinate_names=BASE_COORDINATES + _PCS2.coordinate_names,
+    coordinate_scale=(1.0,) * 4 + (3.0,) * 3 + _PCS2.coordinate_scale,
+    velocity_names=BASE_VELOCITIES + tuple(f"{name}_rate" for name in _PCS2.coordinate_names),
+    velocity_scale=(0.1,) * 3 + (1.0,) * 3 + _PCS2.velocity_scale,
+    postures=((0.0, 0.0, 0.0, 1.0) + (0.0,) * 15,),
+)
+
+MODELS = {model.key: model for model in (_PCS, _PCS2, _HEMISPHERE_ARM, _SWIMMER)}

@@ -7,7 +7,7 @@ import numpy as np
 from jax import Array
 
 from soromox.systems import PlanarHSA, PlanarHSAParams, PlanarHSAStructure
-from soromox_envs.robots.model import RobotModel
+from soromox_envs.robots.model import RobotModel, Scaling
 
 
 def fpu_params() -> PlanarHSAParams:
@@ -66,6 +66,16 @@ def tip_pose(robot: PlanarHSA, q: Array) -> Array:
     return robot.forward_kinematics_end_effector(q)
 
 
+STIFFNESSES = ("bending_stiffness", "shear_stiffness", "axial_stiffness")
+SCALING = Scaling(
+    stiffness=(
+        "bending_shear_stiffness",
+        *(f"nominal_{name}" for name in STIFFNESSES),
+        *(f"{name}_correction" for name in STIFFNESSES),
+    ),
+    damping=("bending_damping", "shear_damping", "axial_damping"),
+)
+
 MODEL = RobotModel(
     key="PlanarHSA",
     build=build,
@@ -80,6 +90,10 @@ MODEL = RobotModel(
     coordinate_scale=(0.1, 4.0, 4.0),
     velocity_scale=(0.01, 0.1, 0.4),
     tip_speed_scale=8.0,
+    scaled=SCALING,
+    max_payload=0.02,
+    max_tip_force=0.2,
+    body_radius=0.04,
 )
 
 MODELS = {MODEL.key: MODEL}

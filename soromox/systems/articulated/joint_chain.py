@@ -175,7 +175,7 @@ class JointChain(ChainRobot):
         if self.floating:
             base_inertia = G.rigid_inertia(p.base_mass, jnp.zeros_like(p.gravity), p.base_inertia)
         return Chain(
-            segments=segments,
+            segments=self._loaded(segments),
             base=pose_from_coordinates(self.is_planar, p.base_pose),
             gravity=p.gravity,
             stiffness=p.joint_stiffness,

@@ -88,7 +88,7 @@ class GVS(RodRobot):
         elastic = sections.section_stiffness(planar, p.young_modulus[:, None], p.shear_modulus[:, None], *geometry)
         viscous = sections.section_damping(planar, p.material_damping_coefficient[:, None], *geometry)
         return Chain(
-            segments=segments,
+            segments=self._loaded(segments),
             base=pose_from_coordinates(planar, p.base_pose),
             gravity=p.gravity,
             stiffness=self._on_coordinates(segments, per_node, elastic, p.joint_stiffness),

@@ -46,7 +46,15 @@ class _PCSParams(BaseSoftRobotParams):
 
     link: ContinuumLinkParams
 
-    def __init__(self, link: ContinuumLinkParams | None = None, *, base_pose=None, gravity=None, **flat: Any):
+    def __init__(
+        self,
+        link: ContinuumLinkParams | None = None,
+        *,
+        base_pose=None,
+        gravity=None,
+        payload_mass=None,
+        **flat: Any,
+    ):
         if link is None:
             link = _flat_links(type(self).is_planar, flat)
         elif flat:
@@ -55,7 +63,7 @@ class _PCSParams(BaseSoftRobotParams):
         if link.reference_strain.shape[1] != d:
             raise ValueError(f"{type(self).__name__} links must have {d} strains, got {link.reference_strain.shape[1]}")
         self.link = link
-        self.base_pose, self.gravity = base_pose, gravity
+        self.base_pose, self.gravity, self.payload_mass = base_pose, gravity, payload_mass
 
     @property
     def length(self) -> Array:
@@ -212,7 +220,7 @@ class _PCS(RodRobot):
         """A chain with the elasticity of block-diagonal strain matrices (n, d, d)."""
         scale = segments.scale
         return Chain(
-            segments=segments,
+            segments=self._loaded(segments),
             base=pose_from_coordinates(self.is_planar, self.params.base_pose),
             gravity=self.params.gravity,
             stiffness=scale[:, :, None] * stiffness * scale[:, None],

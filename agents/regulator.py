@@ -1,0 +1,139 @@
+"""The static regulator: postures looked up in the robot's table of equilibria, and integral action on what is missed."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from agents.policy import Policy
+from soromox_envs.targets import load_table
+
+TURN = 0.3  # lengths that a tip beside the target counts as much as, for an entry of its rotation that is 1 beside
+JUMP = 0.1  # lengths: a target that moved further in a step is another one
+ARRIVED = 0.05  # of an input's range: a command this near its setpoint is not on its way any more
+AHEAD = 4  # steps by which a moving target is led
+ROTATION = tuple(f"{i}{j}" for j in range(2) for i in range(3))
+
+
+class RegulatorState(NamedTuple):
+    """Target followed so far (space,), over the length; static solution for it (m,); integral action (m,)."""
+
+    target: Array
+    solution: Array
+    integral: Array
+
+
+class StaticRegulator(Policy):
+    """Setpoint regulator: the actuation that holds the goal, approached slowly, plus integral action at the tip.
+
+    A new goal is solved by the nearest equilibrium of the table, nearest in what the task asks for, corrected to first
+    order by the static sensitivity du / dtip. From there on the solution follows the target's motion along the
+    sensitivity, so that robots with more inputs than needed do not jump between solutions. Tip errors are integrated
+    through the same sensitivity, saturated, once the command has arrived, after Stoelzle, Rus and Della Santina's
+    regulator (Experimental Robotics, 2024). The command approaches the setpoint with a first-order lag, so as not to ring a lightly damped
+    body. Positions are over the length, from the base, as observed.
+
+    Attributes:
+        goals: what each row of the table is as a goal (K, g).
+        tips: its tip (K, space).
+        actuation: its actuation (K, m).
+        sensitivity: du / dtip (K, m, space), input units a length.
+        lower, upper: limits of the inputs (m,).
+        reach: change (m,) of the command by an action of 1.
+        index: where in the observation its entries stand.
+        interval: control interval, s.
+        integral_gain: 1/s.
+        saturation: largest tip error that is integrated, lengths.
+        approach: share of the way to the setpoint taken in a step.
+    """
+
+    goals: Array
+    tips: Array
+    actuation: Array
+    sensitivity: Array
+    lower: Array
+    upper: Array
+    reach: Array
+    index: dict[str, tuple[int, ...]] = eqx.field(static=True)
+    interval: float = eqx.field(static=True)
+    integral_gain: float = eqx.field(static=True, default=1.0)
+    saturation: float = eqx.field(static=True, default=0.05)
+    approach: float = eqx.field(static=True, default=0.3)
+
+    def init(self) -> RegulatorState:
+        nowhere = jnp.full_like(self.tips[0], jnp.inf)
+        return RegulatorState(nowhere, jnp.zeros_like(self.lower), jnp.zeros_like(self.lower))
+
+    def __call__(
+        self, observation: Float[Array, " n"] | dict[str, Array], carry: RegulatorState, key: PRNGKeyArray
+    ) -> tuple[Float[Array, " m"], RegulatorState]:
+        whole = observation["observation"] if isinstance(observation, dict) else observation
+        seen = {name: whole[np.array(where)].astype(self.tips.dtype) for name, where in self.index.items()}
+        nearest = jnp.argmin(jnp.sum((self.goals - self._goal(seen)[None]) ** 2, axis=1))
+        target = seen.get("target", self.tips[nearest])
+        ahead = seen["ahead"] + seen["tip"] if "ahead" in seen else target
+        solution, sensitivity = self._solve(ahead, nearest, carry)
+
+        error = target - seen["tip"]
+        bounded = error * jnp.minimum(1, self.saturation / jnp.maximum(jnp.linalg.norm(error), 1e-9))
+        setpoint = solution + carry.integral
+        command = self.lower + 0.5 * (seen["command"] + 1) * (self.upper - self.lower)
+        away = jnp.clip(setpoint, self.lower, self.upper) - command
+        arrived = jnp.abs(away / (self.upper - self.lower)).max() < ARRIVED
+        inside = (setpoint > self.lower) & (setpoint < self.upper)
+        change = self.integral_gain * self.interval * (sensitivity @ bounded)
+        integral = carry.integral + jnp.where(inside & arrived, change, 0)
+        action = jnp.clip(self.approach * away / self.reach, -1, 1).astype(jnp.float32)
+        return action, RegulatorState(ahead, solution, integral)
+
+    def _goal(self, seen: dict[str, Array]) -> Array:
+        """What the task asks for (g,), to be compared with ``goals``."""
+        if "posture" in seen:
+            return seen["posture"]
+        if "rotation_error" not in seen:
+            return seen["target"]
+        # the first two columns of R R_error, from those of either
+        x, y = seen["rotation"].reshape(2, 3)
+        R = jnp.stack([x, y, jnp.cross(x, y)], axis=1)
+        return jnp.concatenate([seen["target"], TURN * (seen["rotation_error"].reshape(2, 3) @ R.T).reshape(-1)])
+
+    def _solve(self, target: Array, nearest: Array, carry: RegulatorState) -> tuple[Array, Array]:
+        """Actuation (m,) that holds the tip at the target, and its sensitivity (m, space)."""
+        new = ~(jnp.linalg.norm(target - carry.target) < JUMP)
+        shares = (self.actuation - carry.solution[None]) / (self.upper - self.lower)[None]
+        apart = jnp.sum((self.tips - target[None]) ** 2, axis=1) + jnp.mean(shares**2, axis=1)
+        row = jnp.where(new, nearest, jnp.argmin(apart))
+        sensitivity = self.sensitivity[row]
+        before = jnp.where(new, self.tips[row], carry.target)
+        solution = jnp.where(new, self.actuation[row], carry.solution) + sensitivity @ (target - before)
+        return jnp.clip(solution, self.lower, self.upper), sensitivity
+
+
+def static_regulator(env: Any, params: Any, **gains: float) -> StaticRegulator:
+    """The regulator for an environment that wants the tip, or the configuration, somewhere."""
+    names, table, model = env.observation_names, load_table(env.model.key), env.model
+    length, dtype = float(model.length(params.robot)), params.lower.dtype
+    axes = "xyz"[: table["tip"].shape[1]]
+    index = {
+        "tip": [f"tip_{a}" for a in axes],
+        "command": [f"command_{name}" for name in env.action_names],
+        "target": [f"target_{a}" for a in axes],
+        "ahead": [f"target_in_{AHEAD}_minus_tip_{a}" for a in axes],
+        "rotation": [f"tip_rotation_{ij}" for ij in ROTATION],
+        "rotation_error": [f"rotation_error_{ij}" for ij in ROTATION],
+        "posture": [f"goal_{name}" for name in model.coordinate_names],
+    }
+    where = {name: tuple(map(names.index, entries)) for name, entries in index.items() if set(entries) <= set(names)}
+    tips = (table["tip"] - np.asarray(params.robot.params.base_pose)[-len(axes) :]) / length
+    if "posture" in where:
+        goals = table["q"] * np.asarray(model.coordinate_scale)
+    elif "rotation_error" in where:
+        turns = table["rotation"][:, :, :2].transpose(0, 2, 1).reshape(-1, 6)
+        goals = np.concatenate([tips, TURN * turns], axis=1)
+    else:
+        goals = tips
+    arrays = (jnp.asarray(x, dtype) for x in (goals, tips, table["u"], length * table["sensitivity"]))
+    reach = params.rate_limit * env.control_dt
+    return StaticRegulator(*arrays, params.lower, params.upper, reach, where, float(env.control_dt), **gains)

@@ -1,0 +1,75 @@
+"""The layout of observations: the same entries for every robot, then those of the task."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array
+
+from soromox_envs.robots.model import RobotModel
+from soromox_envs.state import EnvParams, EnvState
+from soromox_envs.tasks.base import Sight
+
+BOUND = 10.0
+AXES = {2: ("x", "y"), 3: ("x", "y", "z")}
+ROTATIONS = {2: ("cos_theta", "sin_theta"), 3: tuple(f"rotation_{i}{j}" for j in range(2) for i in range(3))}
+
+
+def entry_names(model: RobotModel, task: Any, inputs: tuple[str, ...], space: int, base: int) -> tuple[str, ...]:
+    """Name of each entry; ``base`` is the number of coordinates of a floating base."""
+    axes = AXES[space]
+    return (
+        *model.coordinate_names[base:],
+        *model.rate_names,
+        *(f"tip_{a}" for a in axes),
+        *(f"tip_{name}" for name in ROTATIONS[space]),
+        *(f"tip_velocity_{a}" for a in axes),
+        *(f"actual_{name}" for name in inputs),
+        *(f"command_{name}" for name in inputs),
+        *task.extra_names(model, axes),
+    )
+
+
+def look(model: RobotModel, state: EnvState, robot: Any) -> Sight:
+    """What there is to see of the robot of the episode."""
+    q, v, _ = robot.split_state(state.system.y)
+    pose, rate = model.tip_motion(robot, q, robot.configuration_derivative(q, v))
+    return Sight(model, robot, q, v, pose, rate, model.length(robot), state.time, state.physics)
+
+
+def entries(task: Any, state: EnvState, sight: Sight, params: EnvParams, noise: Array | None) -> Array:
+    """The observation (n,), float32, within ``BOUND``.
+
+    Internal coordinates, velocities, tip pose and velocity, actual and commanded actuation, entries of the task. A
+    floating robot sees its velocities and its tip from its own base, and nothing of where it is.
+    """
+    model, robot = sight.model, sight.robot
+    G, dtype = robot.group, sight.q.dtype
+    half = 0.5 * (params.upper - params.lower)
+    base = robot.num_base_coordinates
+    v, position, rotation, velocity = sight.v, sight.tip - sight.origin, sight.rotation, sight.velocity
+    if robot.floating_base:
+        pose = robot.forward_kinematics(sight.q, jnp.zeros((), dtype))
+        to_base = G.rotation(pose).T
+        turn, shift = jnp.split(v[: robot.num_base_velocities], [G.angular])
+        turn = to_base @ turn if G.angular == 3 else turn
+        v = jnp.concatenate([turn, to_base @ shift, v[robot.num_base_velocities :]])
+        position, rotation = to_base @ (sight.tip - G.position(pose)), to_base @ rotation
+        velocity = to_base @ velocity
+
+    def normalized(u: Array) -> Array:
+        return (u - params.lower) / half - 1
+
+    parts = [
+        sight.q[base:] * jnp.asarray(model.coordinate_scale[base:], dtype),
+        v * jnp.asarray(model.velocity_scale, dtype),
+        position / sight.length,
+        rotation[:, : G.space - 1].T.reshape(-1),
+        velocity / (model.tip_speed_scale * sight.length),
+        normalized(state.system.control_state),
+        normalized(state.command),
+        task.observe(state.task, sight),
+    ]
+    whole = jnp.concatenate(parts)
+    if noise is not None:
+        whole = whole + noise
+    return jnp.clip(whole.astype(jnp.float32), -BOUND, BOUND)

@@ -1,0 +1,78 @@
+"""Swim: a floating rod in a viscous fluid swims, by undulation, to a target."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from soromox.simulation.environments import ViscousDrag
+from soromox_envs.rewards import long_tolerance
+from soromox_envs.robots.model import RobotModel
+from soromox_envs.tasks.base import Picture, Sight, Start, Task, Terms, distance_between
+
+NORMAL, TANGENTIAL = 2.0, 1.0  # N s/m^2, a fluid of about 0.3 Pa s (Gray and Hancock 1955: normal twice tangential)
+
+
+class SwimState(eqx.Module):
+    """``target`` (space,), m, in the world."""
+
+    target: Array
+
+
+@dataclass(frozen=True)
+class Swim(Task):
+    """Bring the middle of the body within half a body length of a target 0.7 to 1 lengths away.
+
+    The target lies in any direction within 60 degrees of the body's axis, before or behind. Reward: ``near``,
+    heavy-tailed beyond half a length, 0.1 one length further.
+
+    Attributes:
+        radius: success radius over the length.
+    """
+
+    max_steps: int = 400
+    radius: float = 0.5
+    reward_names: ClassVar[tuple[str, ...]] = ("near",)
+
+    def reset(self, key: Array, table: dict[str, Array], model: RobotModel, robot: Any) -> tuple[SwimState, Start]:
+        length = model.length(robot)
+        far, tilt, turn, side = jax.random.split(key, 4)
+        q, dtype = table["q"][0], table["q"].dtype
+        angle = jax.random.uniform(tilt, (), dtype, 0, jnp.pi / 3)
+        azimuth = jax.random.uniform(turn, (), dtype, -jnp.pi, jnp.pi)
+        sign = jnp.where(jax.random.bernoulli(side), 1, -1).astype(dtype)
+        direction = jnp.stack(
+            [sign * jnp.cos(angle), jnp.sin(angle) * jnp.cos(azimuth), jnp.sin(angle) * jnp.sin(azimuth)]
+        )
+        pose = robot.forward_kinematics(q, 0.5 * length)
+        distance = length * jax.random.uniform(far, (), dtype, 0.7, 1.0)
+        target = robot.group.position(pose) + robot.group.rotation(pose) @ (distance * direction)
+        return SwimState(target), Start(q, table["u"][0])
+
+    def evaluate(self, state: SwimState, sight: Sight) -> tuple[SwimState, Terms]:
+        distance = distance_between(self._middle(sight)[0], state.target)
+        within = self.radius * sight.length
+        return state, Terms(
+            {"near": long_tolerance(distance, bound=within, margin=sight.length)}, distance, distance < within
+        )
+
+    def _middle(self, sight: Sight) -> tuple[Array, Array]:
+        """Position and rotation of the middle of the body."""
+        pose = sight.robot.forward_kinematics(sight.q, 0.5 * sight.length)
+        return sight.robot.group.position(pose), sight.robot.group.rotation(pose)
+
+    def observe(self, state: SwimState, sight: Sight) -> Array:
+        position, rotation = self._middle(sight)
+        return rotation.T @ (state.target - position) / sight.length
+
+    def observation_names(self, axes: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(f"target_from_middle_{a}" for a in axes)
+
+    def surroundings(self, robot: Any) -> ViscousDrag:
+        return ViscousDrag(robot, NORMAL, TANGENTIAL)
+
+    def picture(self, state: SwimState, sight: Sight) -> Picture:
+        return Picture(state.target, self.radius * sight.length, point=self._middle(sight)[0])
