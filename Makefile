@@ -16,7 +16,7 @@ export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0.2
 # one worker a robot of the zoo, which then compiles once
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
-.PHONY: help train train-seeds test test-slow test-all lint format bench clean
+.PHONY: help train train-seeds test test-slow test-all contract lint format bench clean
 .DELETE_ON_ERROR:
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make train-seeds  train five seeds, evaluate each on 1000 fresh episodes"
 	@echo "make test         the default tests          make test-slow  the slow ones"
 	@echo "make test-all     both, and the gpu ones where there is a GPU"
+	@echo "make contract     the contract of every environment id (about an hour)"
 	@echo "make lint         ruff and pyright           make format     let ruff rewrite the files"
 	@echo "make bench        speed and compile times    make clean      delete caches and build products"
 
@@ -38,6 +39,9 @@ test: $(VENV)/.installed-test
 
 test-slow: $(VENV)/.installed-test
 	$(PYTEST) -m "slow and not gpu" $(ARGS)
+
+contract: $(VENV)/.installed-test
+	$(PYTEST) tests/test_env_contract.py tests/test_suite.py $(ARGS)
 
 test-all: $(VENV)/.installed-test
 	$(PYTEST) $(ARGS)

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from agents.policy import Policy
+from soromox.systems.statics import static_stiffness
 from soromox_envs.targets import load_table
 
 TURN = 0.3  # lengths that a tip beside the target counts as much as, for an entry of its rotation that is 1 beside
@@ -18,11 +19,19 @@ ROTATION = tuple(f"{i}{j}" for j in range(2) for i in range(3))
 
 
 class RegulatorState(NamedTuple):
-    """Target followed so far (space,), over the length; static solution for it (m,); integral action (m,)."""
+    """Memory of the regulator.
+
+    Attributes:
+        target: followed so far (space,), over the length.
+        solution: static solution for it (m,).
+        integral: integral action (m,).
+        reference: on the way to the setpoint (m,).
+    """
 
     target: Array
     solution: Array
     integral: Array
+    reference: Array
 
 
 class StaticRegulator(Policy):
@@ -42,6 +51,7 @@ class StaticRegulator(Policy):
         sensitivity: du / dtip (K, m, space), input units a length.
         lower, upper: limits of the inputs (m,).
         reach: change (m,) of the command by an action of 1.
+        damping: tip velocity as observed to the tip displacement that opposes it, lengths ().
         index: where in the observation its entries stand.
         interval: control interval, s.
         integral_gain: 1/s.
@@ -56,6 +66,7 @@ class StaticRegulator(Policy):
     lower: Array
     upper: Array
     reach: Array
+    damping: Array
     index: dict[str, tuple[int, ...]] = eqx.field(static=True)
     interval: float = eqx.field(static=True)
     integral_gain: float = eqx.field(static=True, default=1.0)
@@ -64,7 +75,8 @@ class StaticRegulator(Policy):
 
     def init(self) -> RegulatorState:
         nowhere = jnp.full_like(self.tips[0], jnp.inf)
-        return RegulatorState(nowhere, jnp.zeros_like(self.lower), jnp.zeros_like(self.lower))
+        nothing = jnp.zeros_like(self.lower)
+        return RegulatorState(nowhere, nothing, nothing, nothing)
 
     def __call__(
         self, observation: Float[Array, " n"] | dict[str, Array], carry: RegulatorState, key: PRNGKeyArray
@@ -76,17 +88,23 @@ class StaticRegulator(Policy):
         ahead = seen["ahead"] + seen["tip"] if "ahead" in seen else target
         solution, sensitivity = self._solve(ahead, nearest, carry)
 
+        span = self.upper - self.lower
+        command = self.lower + 0.5 * (seen["command"] + 1) * span
+        reference = jnp.where(jnp.isinf(carry.target[0]), command, carry.reference)
+        setpoint = solution + carry.integral
+        away = jnp.clip(setpoint, self.lower, self.upper) - reference
+
         error = target - seen["tip"]
         bounded = error * jnp.minimum(1, self.saturation / jnp.maximum(jnp.linalg.norm(error), 1e-9))
-        setpoint = solution + carry.integral
-        command = self.lower + 0.5 * (seen["command"] + 1) * (self.upper - self.lower)
-        away = jnp.clip(setpoint, self.lower, self.upper) - command
-        arrived = jnp.abs(away / (self.upper - self.lower)).max() < ARRIVED
         inside = (setpoint > self.lower) & (setpoint < self.upper)
+        arrived = jnp.abs(away / span).max() < ARRIVED
         change = self.integral_gain * self.interval * (sensitivity @ bounded)
         integral = carry.integral + jnp.where(inside & arrived, change, 0)
-        action = jnp.clip(self.approach * away / self.reach, -1, 1).astype(jnp.float32)
-        return action, RegulatorState(ahead, solution, integral)
+
+        reference = reference + jnp.clip(self.approach * away, -self.reach, self.reach)
+        wanted = reference - sensitivity @ (self.damping * seen["velocity"])
+        action = jnp.clip((wanted - command) / self.reach, -1, 1).astype(jnp.float32)
+        return action, RegulatorState(ahead, solution, integral, reference)
 
     def _goal(self, seen: dict[str, Array]) -> Array:
         """What the task asks for (g,), to be compared with ``goals``."""
@@ -111,13 +129,25 @@ class StaticRegulator(Policy):
         return jnp.clip(solution, self.lower, self.upper), sensitivity
 
 
-def static_regulator(env: Any, params: Any, **gains: float) -> StaticRegulator:
-    """The regulator for an environment that wants the tip, or the configuration, somewhere."""
+def slowest_frequency(robot: Any, q: Array, u: Array) -> float:
+    """Natural frequency of the slowest mode about an equilibrium, rad/s."""
+    stiffness, inertia = eqx.filter_jit(lambda *at: (static_stiffness(*at), robot.inertia_matrix(at[1])))(robot, q, u)
+    return float(np.sqrt(np.linalg.eigvals(np.linalg.solve(inertia, stiffness)).real.min()))
+
+
+def static_regulator(env: Any, params: Any, damping_ratio: float = 0.12, **gains: float) -> StaticRegulator:
+    """The regulator for an environment that wants the tip, or the configuration, somewhere.
+
+    Args:
+        damping_ratio: what the damping adds to that of the slowest mode, were the actuators to act at once; the less
+            of it is used the more of the mode's period they are late.
+    """
     names, table, model = env.observation_names, load_table(env.model.key), env.model
     length, dtype = float(model.length(params.robot)), params.lower.dtype
     axes = "xyz"[: table["tip"].shape[1]]
     index = {
         "tip": [f"tip_{a}" for a in axes],
+        "velocity": [f"tip_velocity_{a}" for a in axes],
         "command": [f"command_{name}" for name in env.action_names],
         "target": [f"target_{a}" for a in axes],
         "ahead": [f"target_in_{AHEAD}_minus_tip_{a}" for a in axes],
@@ -136,4 +166,10 @@ def static_regulator(env: Any, params: Any, **gains: float) -> StaticRegulator:
         goals = tips
     arrays = (jnp.asarray(x, dtype) for x in (goals, tips, table["u"], length * table["sensitivity"]))
     reach = params.rate_limit * env.control_dt
-    return StaticRegulator(*arrays, params.lower, params.upper, reach, where, float(env.control_dt), **gains)
+    middle = np.argmin(np.sum((tips - tips.mean(0)) ** 2, axis=1))
+    frequency = slowest_frequency(params.robot, *(jnp.asarray(table[name][middle], dtype) for name in "qu"))
+    late = 0.5 * model.control_dt + model.lag
+    damping = 2 * damping_ratio / frequency * max(np.cos(min(frequency * late, np.pi)), 0) * model.tip_speed_scale
+    return StaticRegulator(
+        *arrays, params.lower, params.upper, reach, jnp.asarray(damping, dtype), where, float(env.control_dt), **gains
+    )

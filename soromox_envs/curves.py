@@ -22,21 +22,22 @@ PER_KIND, POINTS = 16, 64
 SIZE = (0.1, 0.25)  # of the curves across, robot lengths
 DEPARTURE = 0.02  # of the image from the wanted curve, robot lengths
 JUMP = 0.1  # of an input between neighbouring points, shares of its range
-WANTED, LEAD_IN, SETTLING = 96, 24, 10  # points: of a wanted curve, before its beginning, at the first of them
-STEPS = (True, True, False)  # whether the inputs move, in the linear solves of a point
+WANTED, LEAD_IN, SETTLING = 64, 16, 8  # points: of a wanted curve, before its beginning, at the first of them
+STEPS = (True, False)  # whether the inputs move, in the linear solves of a point
+SOLVED = 1e-3  # size of Newton's last step, after which the error is of its square
 DAMPING = 0.01  # least tip motion, over the range of an input, that counts as one: robot lengths
 RELAXATION = 0.05  # share of the way home that inputs go in a step, where the tip does not mind
 NEIGHBOURS = 32
-BATCH = 24  # wanted curves of a kind that are tried at a time
+BATCH = 20  # wanted curves of a kind that are tried at a time
 ATTEMPTS = 6
 
 
 class Linearization(NamedTuple):
-    """Statics about (q, u): residual (n,), what Newton's method takes off q (n,), and the tip's motion.
+    """Statics about (q, u), and the tip's motion.
 
     Attributes:
-        stiffness: d residual / d q (n, n).
-        correction: Newton's step to the equilibrium, negated (n,).
+        stiffness: of the posture (n, n); stable where its eigenvalues are positive.
+        correction: what Newton's method takes off q (n,).
         posture_slope: d q / d u (n, m) along equilibria.
         tip: position (space,), m, after the correction.
         tip_slope: d tip / d u (space, m) along equilibria.
@@ -67,7 +68,7 @@ def damped_inverse(slope: Array, damping: Array) -> Array:
 
 
 class Image(NamedTuple):
-    """A curve followed: tips (n, space), inputs (n, m) as shares of their range, whether all of it is stable and solved."""
+    """A curve followed: tips (n, space), m; inputs (n, m) as shares of their ranges; whether all is stable and solved."""
 
     tips: Array
     shares: Array
@@ -107,7 +108,7 @@ def follow(model: RobotModel, robot: Any, lower: Array, upper: Array, q: Array, 
             (q, x, _), lines = jax.lax.scan(solve, (*carry, goal), jnp.array(STEPS))
             last = jax.tree.map(lambda values: values[-1], lines)
             stable = jnp.linalg.eigvals(last.stiffness).real.min() > 0
-            solved = jnp.abs(last.correction).max() < 1e-6 * (1 + jnp.abs(q).max())
+            solved = jnp.abs(last.correction).max() < SOLVED * (1 + jnp.abs(q).max())
             return (q, x), Image(last.tip, x, stable & solved)
 
         first = jnp.broadcast_to(points[-LEAD_IN], (SETTLING, points.shape[1]))
@@ -160,7 +161,7 @@ class Sheet:
         if len(axes) == 3:
             height = np.linalg.lstsq(_quadratic(offsets @ axes[:2].T), offsets @ axes[2], rcond=None)[0]
             points = points + (_quadratic(xy) @ height)[:, None] * axes[2]
-        inside = self.tree.query(points)[0].max() < 1.5 * self.gap
+        inside = self.tree.query(points)[0].max() < self.gap
         return points if inside else None
 
 

@@ -135,8 +135,13 @@ class SoftRobotEnv:
     @property
     def observation_names(self) -> tuple[str, ...]:
         """Name of each entry of the observation."""
+        return tuple(name for names in self.observation_layout.values() for name in names)
+
+    @property
+    def observation_layout(self) -> dict[str, tuple[str, ...]]:
+        """Names of the entries of the observation, by what they are."""
         space, base = self._describe("space"), self._describe("base")
-        return observation.entry_names(self.model, self.task, self.action_names, space, base)
+        return observation.layout(self.model, self.task, self.action_names, space, base)
 
     def observation_space(self, params: EnvParams | None = None) -> Box | Dict:
         """Box of the observation, whose entries are O(1); with goals, a dictionary of three."""
@@ -170,8 +175,8 @@ class SoftRobotEnv:
         # folding keeps the reset key apart from every key that split or an adapter's fold_in(key, t + 1) makes
         fresh_obs, fresh = self.reset_env(jax.random.fold_in(key, 2**31 - 1), params)
         done = terminated | truncated
-        new_state = jax.tree.map(lambda a, b: jnp.where(done, lax.stop_gradient(a), b), fresh, state)
-        new_obs = jnp.where(done, lax.stop_gradient(fresh_obs), obs)
+        fresh = lax.stop_gradient((fresh_obs, fresh))
+        new_obs, new_state = jax.tree.map(lambda a, b: jnp.where(done, a, b), fresh, (obs, state))
         info = {**info, "terminated": terminated, "truncated": truncated, "final_observation": obs}
         return new_obs, new_state, reward, terminated, truncated, info
 
@@ -195,8 +200,11 @@ class SoftRobotEnv:
         self, key: Array, state: EnvState, action: Array, params: EnvParams
     ) -> tuple[Any, EnvState, Array, Array, dict[str, Any]]:
         """One control interval without reset: obs, state, reward, terminated, info."""
-        noise = self._noise(key, state)
-        return lanes_last(self._step, alone=(True, True, True, False))(noise, state, action, params)
+        step = lanes_last(self._step, alone=(True, True, True, False))
+        if self.transition_gradients:
+            # the reverse pass keeps a state a step and runs the step again, instead of keeping all its stages
+            step = jax.checkpoint(step)
+        return step(self._noise(key, state), state, action, params)
 
     def _step(
         self, noise: Array | None, state: EnvState, action: Array, params: EnvParams

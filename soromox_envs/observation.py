@@ -14,19 +14,19 @@ AXES = {2: ("x", "y"), 3: ("x", "y", "z")}
 ROTATIONS = {2: ("cos_theta", "sin_theta"), 3: tuple(f"rotation_{i}{j}" for j in range(2) for i in range(3))}
 
 
-def entry_names(model: RobotModel, task: Any, inputs: tuple[str, ...], space: int, base: int) -> tuple[str, ...]:
-    """Name of each entry; ``base`` is the number of coordinates of a floating base."""
+def layout(model: RobotModel, task: Any, inputs: tuple[str, ...], space: int, base: int) -> dict[str, tuple[str, ...]]:
+    """Names of the entries, by what they are, in order; ``base`` is the number of coordinates of a floating base."""
     axes = AXES[space]
-    return (
-        *model.coordinate_names[base:],
-        *model.rate_names,
-        *(f"tip_{a}" for a in axes),
-        *(f"tip_{name}" for name in ROTATIONS[space]),
-        *(f"tip_velocity_{a}" for a in axes),
-        *(f"actual_{name}" for name in inputs),
-        *(f"command_{name}" for name in inputs),
-        *task.extra_names(model, axes),
-    )
+    return {
+        "coordinates, scaled": model.coordinate_names[base:],
+        "their rates, scaled": model.rate_names,
+        "tip from the base, over the length": tuple(f"tip_{a}" for a in axes),
+        "rotation of the tip": tuple(f"tip_{name}" for name in ROTATIONS[space]),
+        f"tip velocity, over {model.tip_speed_scale:g} lengths/s": tuple(f"tip_velocity_{a}" for a in axes),
+        "actual actuation, -1 to 1 between its limits": tuple(f"actual_{name}" for name in inputs),
+        "commanded actuation, likewise": tuple(f"command_{name}" for name in inputs),
+        "of the task": task.extra_names(model, axes),
+    }
 
 
 def look(model: RobotModel, state: EnvState, robot: Any) -> Sight:

@@ -36,6 +36,7 @@ GRID = 160
 LOG2_SAMPLES = 12
 LANES = 256  # solved together
 FROZEN = ("u", "q", "tip")
+DATA = Path(__file__).parent / "robots" / "data"
 
 
 def load_table(key: str) -> Table:
@@ -143,18 +144,23 @@ def build_table(model: RobotModel, frozen: Table | None = None) -> Table:
     return table | derived(model, robot, table)
 
 
+def rebuild(key: str, folder: Path = DATA) -> None:
+    """Write the table of one robot."""
+    path = folder / f"{key}.npz"
+    frozen = dict(np.load(path)) if path.is_file() else None
+    with jax.enable_x64(True):
+        table = build_table(model_of(key), frozen)
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(path, **table)  # pyright: ignore[reportArgumentType]
+
+
 def main() -> None:
     """Rebuild the table of one robot."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("robot", help="key of a robot, such as PlanarHSA")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "robots" / "data")
+    parser.add_argument("--out", type=Path, default=DATA)
     arguments = parser.parse_args()
-    path = arguments.out / f"{arguments.robot}.npz"
-    frozen = dict(np.load(path)) if path.is_file() else None
-    with jax.enable_x64(True):
-        table = build_table(model_of(arguments.robot), frozen)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(path, **table)  # pyright: ignore[reportArgumentType]
+    rebuild(arguments.robot, arguments.out)
 
 
 if __name__ == "__main__":

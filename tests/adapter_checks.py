@@ -9,39 +9,25 @@ import pytest
 import soromox_envs
 
 DOUBLE = adapter_double.register_double()
-GOAL = "PlanarHSA-GoalReach-v0"
-DEFAULT = (DOUBLE, "PlanarHSA-Reach-v0", GOAL)
-LIMIT = 4  # steps of the shortened episodes
-LANES = 3
-SEED = 7
+REACH, GOAL = "PlanarHSA-Reach-v0", "PlanarHSA-GoalReach-v0"
 
 
-def _over(slow: tuple[str, ...]) -> pytest.MarkDecorator:
-    """Runs a test over the default ids and those that are slow, as its argument ``env_id``."""
+def _over(default: tuple[str, ...]) -> pytest.MarkDecorator:
+    """Runs a test over all ids, as its argument ``env_id``; those that are not in ``default`` are slow."""
     group = pytest.mark.xdist_group  # one worker an id, which then compiles once
-    params = [pytest.param(env_id, marks=group(env_id)) for env_id in DEFAULT]
-    params += [pytest.param(env_id, marks=[group(env_id), pytest.mark.slow]) for env_id in slow]
-    return pytest.mark.parametrize("env_id", params)
-
-
-every_id = _over(tuple(env_id for env_id in soromox_envs.registered() if env_id not in DEFAULT))
-default_ids = _over(())
-LIMIT = 4  # steps of the shortened episodes
-LANES = 3
-SEED = 7
-
-
-def over(default: tuple[str, ...] = DEFAULT, others: bool = True) -> pytest.MarkDecorator:
-    """Runs a test over ids, as its argument ``env_id``; ``others``, all that are registered, are slow."""
-    slow = [env_id for env_id in soromox_envs.registered() if env_id not in DEFAULT] if others else []
-    group = pytest.mark.xdist_group  # one worker an id, which then compiles once
+    others = [env_id for env_id in soromox_envs.registered() if env_id not in default]
     params = [pytest.param(env_id, marks=group(env_id)) for env_id in default]
-    params += [pytest.param(env_id, marks=[group(env_id), pytest.mark.slow]) for env_id in slow]
+    params += [pytest.param(env_id, marks=[group(env_id), pytest.mark.slow]) for env_id in others]
     return pytest.mark.parametrize("env_id", params)
 
 
-every_id = over()
-default_ids = over(others=False)
+every_id = _over((DOUBLE, REACH))
+with_goals = _over((DOUBLE, REACH, GOAL))
+three_ids = pytest.mark.parametrize("env_id", [DOUBLE, REACH, pytest.param(GOAL, marks=pytest.mark.slow)])
+"""For what concerns a face and no id: any, and a dictionary of observations."""
+LIMIT = 4  # steps of the shortened episodes
+LANES = 3
+SEED = 7
 
 
 def vector_env(env_id: str, num_envs: int = LANES, **options):

@@ -20,6 +20,7 @@ from adapter_checks import (
     roll,
     vector_env,
     vector_of,
+    with_goals,
 )
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
@@ -30,7 +31,7 @@ from soromox_envs.adapters import lanes
 pytestmark = pytest.mark.optimised  # rounding as users have it
 
 
-@every_id
+@with_goals
 def test_gymnasium_check_env_has_nothing_to_say(env_id):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -40,7 +41,7 @@ def test_gymnasium_check_env_has_nothing_to_say(env_id):
         env.close()
 
 
-@every_id
+@with_goals
 def test_step_returns_python_scalars(env_id):
     env = gymnasium.make(env_id)
     env.reset(seed=SEED)
@@ -176,7 +177,7 @@ def test_single_env_is_the_functional_env(env_id):
             assert_close((i["is_success"], i["distance"]), (info["is_success"], info["distance"]))
 
 
-@every_id
+@with_goals
 def test_lanes_are_single_envs_through_auto_reset(env_id):
     native = vector_env(env_id)
     sync = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make(env_id, max_episode_steps=LIMIT)] * 3)

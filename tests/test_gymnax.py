@@ -4,7 +4,7 @@ import gymnax
 import jax
 import numpy as np
 import pytest
-from adapter_checks import GOAL, default_ids, every_id, vector_of
+from adapter_checks import GOAL, every_id, three_ids, vector_of, with_goals
 from gymnax import wrappers
 
 import soromox_envs
@@ -21,7 +21,7 @@ def shape_of(space):
     return space.shape
 
 
-@every_id
+@with_goals
 def test_gymnax_makes_every_id_with_the_same_numbers(env_id):
     soromox_envs.register_gymnax()  # again: does no harm
     env, params = gymnax.make(env_id)
@@ -44,7 +44,7 @@ def test_equal_envs_are_one_key_of_gymnaxs_jit(env_id):
     assert a.supports_transition_gradients == hasattr(a.functional, "with_transition_gradients")
 
 
-@default_ids
+@three_ids
 def test_log_and_flatten_wrappers_count_episodes(env_id):
     inner, params = gymnax.make(env_id)
     params = params.replace(max_steps_in_episode=5)
@@ -68,7 +68,7 @@ def test_log_and_flatten_wrappers_count_episodes(env_id):
 
 
 @pytest.mark.slow
-@default_ids
+@three_ids
 def test_other_gymnax_wrappers_run(env_id):
     env, params = gymnax.make(env_id)
     key = jax.random.key(0)

@@ -4,16 +4,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from adapter_checks import DOUBLE, assert_close, default_ids
+from adapter_checks import DOUBLE, GOAL, REACH, assert_close
 
 import soromox_envs
 from soromox_envs.adapters.brax import BraxEnv
 from soromox_envs.adapters.legacy import LegacyEnv
 
+double_or_slow = pytest.mark.parametrize(
+    "env_id", [DOUBLE, *(pytest.param(env_id, marks=pytest.mark.slow) for env_id in (REACH, GOAL))]
+)
 pytestmark = pytest.mark.optimised  # rounding as users have it
 
 
-@default_ids
+@double_or_slow
 def test_brax_style_episodes_are_those_of_the_functional_environment(env_id):
     env, params = soromox_envs.make(env_id)
     params = params.replace(max_steps_in_episode=jnp.asarray(3, jnp.int32))
@@ -54,7 +57,7 @@ def test_braxs_wrappers_find_what_they_touch():
     assert {"reward/near", "reward/slow", "is_success"} <= after.metrics.keys()
 
 
-@default_ids
+@double_or_slow
 def test_five_values_tell_truncation_from_termination(env_id):
     env, params = soromox_envs.make(env_id)
     params = params.replace(max_steps_in_episode=jnp.asarray(2, jnp.int32))

@@ -6,7 +6,18 @@ import adapter_double
 import gymnasium
 import numpy as np
 import pytest
-from adapter_checks import DOUBLE, GOAL, LIMIT, assert_close, assert_equal, default_ids, every_id, lane_of, vector_of
+from adapter_checks import (
+    DOUBLE,
+    GOAL,
+    LIMIT,
+    assert_close,
+    assert_equal,
+    every_id,
+    lane_of,
+    three_ids,
+    vector_of,
+    with_goals,
+)
 
 import soromox_envs
 
@@ -23,14 +34,14 @@ def sb3_env(env_id: str, **options):
     return soromox_envs.make_sb3_vec_env(env_id, 3, seed=7, max_episode_steps=LIMIT, **options)
 
 
-@every_id
+@with_goals
 def test_sb3_check_env_has_nothing_to_say(env_id):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(gymnasium.make(env_id, render_mode="rgb_array").unwrapped, skip_render_check=False)
 
 
-@every_id
+@with_goals
 def test_lanes_are_the_gymnasium_lanes(env_id):
     env = sb3_env(env_id)
     gym_env = gymnasium.make_vec(env_id, num_envs=3, max_episode_steps=LIMIT, autoreset_mode="SameStep")
@@ -88,7 +99,7 @@ def test_default_episode_length_is_the_ids():
     assert ends == [False] * (adapter_double.STEPS - 1) + [True]
 
 
-@default_ids
+@three_ids
 def test_sb3s_wrappers_and_ppo_run(env_id):
     env = VecNormalize(VecMonitor(sb3_env(env_id)))
     policy = "MultiInputPolicy" if env_id == GOAL else "MlpPolicy"

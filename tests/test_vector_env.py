@@ -11,12 +11,13 @@ from adapter_checks import (
     actions_for,
     assert_close,
     assert_equal,
-    default_ids,
     every_id,
     lane_of,
     roll,
+    three_ids,
     vector_env,
     vector_of,
+    with_goals,
 )
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import vector as vector_wrappers
@@ -32,7 +33,7 @@ def stacked(observations):
 # Auto-reset
 
 
-@every_id
+@with_goals
 def test_next_step_resets_in_the_step_after_the_end(env_id):
     envs = vector_env(env_id)
     assert envs.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
@@ -57,7 +58,7 @@ def test_next_step_ignores_the_action_of_a_reset(env_id):
     assert all(np.isfinite(x).all() for x in jax.tree.leaves(observation))
 
 
-@every_id
+@with_goals
 def test_same_step_keeps_the_last_observation(env_id):
     same, nxt = vector_env(env_id, autoreset_mode="SameStep"), vector_env(env_id)
     a, b = roll(same, LIMIT, seed=SEED), roll(nxt, LIMIT, seed=SEED)
@@ -222,7 +223,7 @@ WRAPPERS = {
 ONLY_FOR_BOXES = ("DtypeObservation", "RescaleObservation", "NormalizeObservation")
 
 
-@default_ids
+@three_ids
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_gymnasiums_vector_wrappers_work(env_id, name):
     envs = vector_env(env_id)
@@ -244,14 +245,14 @@ def vector_env_terms(env_id: str) -> dict:
     return env.step(env.action_space.sample())[-1]["reward_terms"]
 
 
-@default_ids
+@three_ids
 def test_array_conversion_wrapper_works(env_id):
     pytest.importorskip("array_api_compat")
     envs = vector_wrappers.JaxToNumpy(vector_env(env_id, output="jax"))
     assert all(isinstance(leaf, np.ndarray) for leaf in jax.tree.leaves(roll(envs, LIMIT + 2, seed=SEED)))
 
 
-@default_ids
+@three_ids
 def test_record_video_wrapper_works(env_id, tmp_path):
     pytest.importorskip("moviepy")
     envs = vector_wrappers.RecordVideo(vector_env(env_id, render_mode="rgb_array"), str(tmp_path / "video"))

@@ -1,1 +1,1 @@
-"""Faces of the functional environments: Gymnasium (single and batched), gymnax, Stable-Baselines3, brax, five values."""
+"""Faces of the functional environments: Gymnasium (single and batched), gymnax, SB3, brax, five-value gymnax."""

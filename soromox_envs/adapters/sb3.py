@@ -20,7 +20,7 @@ class SB3VecEnv(VecEnv):
     Lane i starts from `seed + i` and sees the same numbers as the Gymnasium environments. `info` of a lane is
     a fresh dict with the environment's entries as Python scalars, `TimeLimit.truncated`, and where an episode
     ended `terminal_observation`. The lanes are one object (`envs`, a `GymnasiumVectorEnv`): attributes can't
-    differ between them, and `env_method` calls methods of this object or of the functional environment.
+    differ between them, and `env_method` calls methods of it or of the functional environment.
     """
 
     actions: np.ndarray
@@ -64,7 +64,8 @@ class SB3VecEnv(VecEnv):
         return [None] * self.num_envs if frames is None else frames
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        return [self._find(attr_name) for _ in self._get_indices(indices)]
+        owner = self.envs if hasattr(self.envs, attr_name) else self.envs.functional
+        return [getattr(owner, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
         chosen = set(self._get_indices(indices))
@@ -75,11 +76,9 @@ class SB3VecEnv(VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
     ) -> list[Any]:
-        method = self._find(method_name)
+        mine = getattr(self.envs, method_name, None)
+        method = mine if callable(mine) else getattr(self.envs.functional, method_name)
         return [method(*method_args, **method_kwargs) for _ in self._get_indices(indices)]
-
-    def _find(self, name: str) -> Any:
-        return getattr(self.envs if hasattr(self.envs, name) else self.envs.functional, name)
 
     def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper], indices: VecEnvIndices = None) -> list[bool]:
         return [False for _ in self._get_indices(indices)]

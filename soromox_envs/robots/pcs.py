@@ -6,8 +6,8 @@ of the same material; four tendons at 15 mm end with the first segment, four mor
 with 25 N eight of them would halve its length and throw it about chaotically. The silicone is incompressible
 (G = E / 3) and has a Kelvin-Voigt damping of 318 Pa s.
 
-``HemisphereArm``: ``PCS`` as that environment drives it: no gravity, no lag, at most 0.5 N a step at 15 Hz. ``Swimmer``:
-the body of ``PCS2``, its base free, in water that carries its weight; muscles as quick as its strokes need.
+``HemisphereArm``: ``PCS`` as that environment drives it, without gravity and lag, at most 0.5 N a step at 15 Hz.
+``Swimmer``: the body of ``PCS2``, its base free, in a fluid that carries its weight; its tendons are twice as quick.
 """
 
 from collections.abc import Callable

@@ -22,8 +22,7 @@ def build() -> ArticulatedSoftRobot:
     """The chain; its first axis is y, across the first link, which points along x."""
     along_link = np.array([LENGTH, 0.0, 0.0])
     transverse = MASS * (3 * RADIUS**2 + LENGTH**2) / 12
-    params = ArticulatedSoftRobotParams(
-        base_pose=ArticulatedSoftRobotParams.pose_for("hanging"),
+    params = ArticulatedSoftRobotParams.hanging(
         joint_screw=np.eye(6)[1 + np.arange(LINKS) % 2],
         tip_position=np.tile(along_link, (LINKS, 1)),
         center_of_mass_position=np.tile(along_link / 2, (LINKS, 1)),

@@ -1,0 +1,85 @@
+"""The whole registry: every id keeps the contract, survives hard physics, and rewards what it should.
+
+The default suite tries one id a task; `make contract` all of them.
+"""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import soromox_envs
+from agents.controllers import make_model_based_policy
+from soromox_envs.check import check, excitations
+from soromox_envs.registry import entry_of
+from soromox_envs.tasks import task_of
+
+IDS = [id for id in soromox_envs.registered() if not id.startswith("Double")]
+DEFAULT = ("SoftChain-Track-v0", "PCS-HemisphereTrack-v0", "Pendulum-SwingUp-v0", "PlanarHSA-ObstacleReach-v0")
+HARD_LANES = 40  # times five kinds of actions: 200 episodes
+
+
+def over(default):
+    """Parameters over all ids; one worker compiles what belongs to an id, and those not in ``default`` are slow."""
+    group, slow = pytest.mark.xdist_group, pytest.mark.slow
+    marks = {id: [group(id)] if id in default else [group(id), slow] for id in IDS}
+    return pytest.mark.parametrize("env_id", [pytest.param(id, marks=marks[id]) for id in IDS])
+
+
+@partial(jax.jit, static_argnums=0)
+def play(env, params, key, actions):
+    """What ``step_env`` returned (steps, lanes) under given actions."""
+    keys = jax.random.split(key, actions.shape[1])
+    state = jax.vmap(env.reset_env, (0, None))(keys, params)[1]
+
+    def step(state, action):
+        obs, state, reward, terminated, info = jax.vmap(env.step_env, (0, 0, 0, None))(keys, state, action, params)
+        vector = obs["observation"] if isinstance(obs, dict) else obs
+        return state, (jnp.isfinite(reward).all() & jnp.isfinite(vector).all(), terminated, info["diverged"])
+
+    return jax.lax.scan(step, state, actions)[1]
+
+
+@over(DEFAULT)
+def test_every_id_keeps_the_contract(env_id):
+    assert len(list(check(env_id))) >= 10
+
+
+@over(("Pendulum-SwingUp-v0",))
+def test_no_state_diverges_in_200_episodes_of_hard_physics(env_id):
+    env, params = soromox_envs.make(env_id, randomization="hard")
+    for name, actions in excitations(env.task.max_steps, HARD_LANES, env.num_actions).items():
+        finite, terminated, diverged = play(env, params, jax.random.key(7), actions)
+        assert bool(finite.all()) and not bool(terminated.any()) and not bool(diverged.any()), name
+
+
+@over(("PlanarHSA-Reach-v0", "Pendulum-Stabilize-v0"))
+def test_running_away_scores_below_doing_nothing_below_the_model_based_policy(env_id):
+    env, params = soromox_envs.make(env_id)
+    policy = make_model_based_policy(env, params)
+    keys = jax.random.split(jax.random.key(3), 32)
+
+    @jax.jit
+    def returns(sign, keys):
+        """Mean return when following the policy (1), staying (0) or fleeing (-1)."""
+        obs, state = jax.vmap(env.reset_env, (0, None))(keys, params)
+        memory = jax.vmap(lambda _: policy.init())(keys)
+
+        def step(carry, _):
+            obs, state, memory = carry
+            action, memory = jax.vmap(policy)(obs, memory, keys)
+            out = jax.vmap(env.step_env, (0, 0, 0, None))(keys, state, sign * action, params)
+            return (out[0], out[1], memory), out[2]
+
+        return jax.lax.scan(step, (obs, state, memory), None, length=env.task.max_steps)[1].sum(0).mean()
+
+    away, nothing, towards = (float(returns(sign, keys)) for sign in (-1.0, 0.0, 1.0))
+    assert away < nothing < towards
+
+
+def test_every_id_has_the_horizon_of_its_task_and_named_reward_terms():
+    for env_id in IDS:
+        task, entry = task_of(env_id.split("-")[1]), entry_of(env_id)
+        assert task.max_steps == entry.max_episode_steps and task.reward_names
+        assert 0 < entry.reward_threshold <= task.max_steps
