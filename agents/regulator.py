@@ -1,4 +1,4 @@
-"""The static regulator: postures looked up in the robot's table of equilibria, and integral action on what is missed."""
+"""The static regulator: postures looked up in the robot's table of equilibria, corrected where they miss."""
 
 from typing import Any, NamedTuple
 
@@ -35,14 +35,14 @@ class RegulatorState(NamedTuple):
 
 
 class StaticRegulator(Policy):
-    """Setpoint regulator: the actuation that holds the goal, approached slowly, plus integral action at the tip.
+    """Setpoint regulator: the actuation that holds the goal, approached slowly, integral action and damping at the tip.
 
     A new goal is solved by the nearest equilibrium of the table, nearest in what the task asks for, corrected to first
     order by the static sensitivity du / dtip. From there on the solution follows the target's motion along the
-    sensitivity, so that robots with more inputs than needed do not jump between solutions. Tip errors are integrated
-    through the same sensitivity, saturated, once the command has arrived, after Stoelzle, Rus and Della Santina's
-    regulator (Experimental Robotics, 2024). The command approaches the setpoint with a first-order lag, so as not to ring a lightly damped
-    body. Positions are over the length, from the base, as observed.
+    sensitivity, so that robots with more inputs than needed do not jump between solutions. Through the same sensitivity
+    the tip's error is integrated, saturated, once the command has arrived (after Stoelzle, Rus and Della Santina,
+    Experimental Robotics, 2024), and the tip's velocity is opposed. The command approaches the setpoint with a
+    first-order lag, so as not to ring a lightly damped body. Positions are over the length, from the base, as observed.
 
     Attributes:
         goals: what each row of the table is as a goal (K, g).
@@ -69,9 +69,9 @@ class StaticRegulator(Policy):
     damping: Array
     index: dict[str, tuple[int, ...]] = eqx.field(static=True)
     interval: float = eqx.field(static=True)
-    integral_gain: float = eqx.field(static=True, default=1.0)
-    saturation: float = eqx.field(static=True, default=0.05)
-    approach: float = eqx.field(static=True, default=0.3)
+    integral_gain: float = 1.0
+    saturation: float = 0.05
+    approach: float = 0.3
 
     def init(self) -> RegulatorState:
         nowhere = jnp.full_like(self.tips[0], jnp.inf)
@@ -131,8 +131,12 @@ class StaticRegulator(Policy):
 
 def slowest_frequency(robot: Any, q: Array, u: Array) -> float:
     """Natural frequency of the slowest mode about an equilibrium, rad/s."""
-    stiffness, inertia = eqx.filter_jit(lambda *at: (static_stiffness(*at), robot.inertia_matrix(at[1])))(robot, q, u)
-    return float(np.sqrt(np.linalg.eigvals(np.linalg.solve(inertia, stiffness)).real.min()))
+
+    @eqx.filter_jit
+    def linearised(robot, q, u):
+        return robot.inertia_matrix(q), static_stiffness(robot, q, u)
+
+    return float(np.sqrt(np.linalg.eigvals(np.linalg.solve(*linearised(robot, q, u))).real.min()))
 
 
 def static_regulator(env: Any, params: Any, damping_ratio: float = 0.12, **gains: float) -> StaticRegulator:
@@ -140,12 +144,15 @@ def static_regulator(env: Any, params: Any, damping_ratio: float = 0.12, **gains
 
     Args:
         damping_ratio: what the damping adds to that of the slowest mode, were the actuators to act at once; the less
-            of it is used the more of the mode's period they are late.
+            of it is used the more of the mode's period they are late. A larger one excites the next mode.
     """
-    names, table, model = env.observation_names, load_table(env.model.key), env.model
-    length, dtype = float(model.length(params.robot)), params.lower.dtype
-    axes = "xyz"[: table["tip"].shape[1]]
-    index = {
+    names, table, model, robot = env.observation_names, load_table(env.model.key), env.model, params.robot
+    length, axes = float(model.length(robot)), "xyz"[: robot.group.space]
+
+    def array(x: Any) -> Array:
+        return jnp.asarray(x, params.lower.dtype)
+
+    entries = {
         "tip": [f"tip_{a}" for a in axes],
         "velocity": [f"tip_velocity_{a}" for a in axes],
         "command": [f"command_{name}" for name in env.action_names],
@@ -155,21 +162,29 @@ def static_regulator(env: Any, params: Any, damping_ratio: float = 0.12, **gains
         "rotation_error": [f"rotation_error_{ij}" for ij in ROTATION],
         "posture": [f"goal_{name}" for name in model.coordinate_names],
     }
-    where = {name: tuple(map(names.index, entries)) for name, entries in index.items() if set(entries) <= set(names)}
-    tips = (table["tip"] - np.asarray(params.robot.params.base_pose)[-len(axes) :]) / length
-    if "posture" in where:
+    index = {name: tuple(map(names.index, those)) for name, those in entries.items() if set(those) <= set(names)}
+
+    goals = tips = (table["tip"] - np.asarray(robot.params.base_pose)[-len(axes) :]) / length
+    if "posture" in index:
         goals = table["q"] * np.asarray(model.coordinate_scale)
-    elif "rotation_error" in where:
+    elif "rotation_error" in index:
         turns = table["rotation"][:, :, :2].transpose(0, 2, 1).reshape(-1, 6)
         goals = np.concatenate([tips, TURN * turns], axis=1)
-    else:
-        goals = tips
-    arrays = (jnp.asarray(x, dtype) for x in (goals, tips, table["u"], length * table["sensitivity"]))
-    reach = params.rate_limit * env.control_dt
+
     middle = np.argmin(np.sum((tips - tips.mean(0)) ** 2, axis=1))
-    frequency = slowest_frequency(params.robot, *(jnp.asarray(table[name][middle], dtype) for name in "qu"))
+    frequency = slowest_frequency(robot, array(table["q"][middle]), array(table["u"][middle]))
     late = 0.5 * model.control_dt + model.lag
-    damping = 2 * damping_ratio / frequency * max(np.cos(min(frequency * late, np.pi)), 0) * model.tip_speed_scale
+    damping = 2 * damping_ratio / frequency * max(np.cos(min(frequency * late, np.pi)), 0)
     return StaticRegulator(
-        *arrays, params.lower, params.upper, reach, jnp.asarray(damping, dtype), where, float(env.control_dt), **gains
+        goals=array(goals),
+        tips=array(tips),
+        actuation=array(table["u"]),
+        sensitivity=array(length * table["sensitivity"]),
+        lower=params.lower,
+        upper=params.upper,
+        reach=params.rate_limit * env.control_dt,
+        damping=array(damping * model.tip_speed_scale),
+        index=index,
+        interval=float(env.control_dt),
+        **gains,
     )

@@ -161,7 +161,7 @@ class Sheet:
         if len(axes) == 3:
             height = np.linalg.lstsq(_quadratic(offsets @ axes[:2].T), offsets @ axes[2], rcond=None)[0]
             points = points + (_quadratic(xy) @ height)[:, None] * axes[2]
-        inside = self.tree.query(points)[0].max() < self.gap
+        inside = self.tree.query(points)[0].max() < 1.5 * self.gap
         return points if inside else None
 
 

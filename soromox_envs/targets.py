@@ -120,6 +120,12 @@ def _sensitivities(model: RobotModel, robot: Any, q: Array, u: Array, width: Arr
     return jax.lax.map(one, (q, u), batch_size=LANES)
 
 
+def rounded(x: Array, bits: int = 11) -> Array:
+    """Numbers rounded to so many binary digits, which compress to half the size."""
+    mantissa, exponent = jnp.frexp(x)
+    return jnp.ldexp(jnp.round(mantissa * 2**bits) / 2**bits, exponent)
+
+
 def derived(model: RobotModel, robot: Any, table: Table) -> Table:
     """What follows from the targets of a table."""
     q, u = jnp.asarray(table["q"]), jnp.asarray(table["u"])
@@ -129,7 +135,7 @@ def derived(model: RobotModel, robot: Any, table: Table) -> Table:
         from soromox_envs.curves import tracking_curves
 
         lower, upper = input_limits(robot)
-        found["sensitivity"] = _sensitivities(model, robot, q, u, jnp.asarray(upper - lower))
+        found["sensitivity"] = rounded(_sensitivities(model, robot, q, u, jnp.asarray(upper - lower)))
         found["curves"], found["curve_length"] = tracking_curves(model, robot, table)
     return {name: np.asarray(values, np.float32) for name, values in found.items()}
 

@@ -90,9 +90,9 @@ def test_targets_are_tips_of_stable_equilibria(key, x64):
         np.testing.assert_allclose(R @ np.swapaxes(R, 1, 2), np.broadcast_to(np.eye(3), R.shape), atol=1e-6)
     # the sensitivity asks the inputs for motions that the tip then makes, but for those that it can hardly make
     made = np.asarray(slope) @ table["sensitivity"][rows]
-    np.testing.assert_allclose(made, np.swapaxes(made, 1, 2), atol=1e-4)
+    np.testing.assert_allclose(made, np.swapaxes(made, 1, 2), atol=1e-3)  # it is stored with 11 bits
     shares = np.linalg.eigvalsh(0.5 * (made + np.swapaxes(made, 1, 2)))
-    assert np.all((shares > -1e-4) & (shares < 1 + 1e-4)) and np.all(shares[:, -2:] > 0.5)
+    assert np.all((shares > -1e-3) & (shares < 1 + 1e-3)) and np.all(shares[:, -2:] > 0.5)
     assert np.all(np.isfinite(table["sensitivity"] / width[None, :, None]))
 
 

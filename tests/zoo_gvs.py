@@ -68,4 +68,4 @@ ROBOTS = {
         True, [("monomial", 1, FIXED), ("chebyshev", 1, JointSpec("revolute", stiffness=[[0.3]]))], floating=True
     ),
 }
-DEFAULT = ("gvs_2_floating",)
+DEFAULT = ("planar_gvs_2_floating",)

@@ -16,4 +16,4 @@ ROBOTS = {
     "isupport_2_3_pieces": lambda: isupport((2, 3), lengths=np.array([0.1, 0.09, 0.05, 0.06, 0.07])),
     "isupport_floating": lambda: isupport(floating=True),
 }
-DEFAULT = ("isupport_floating",)
+DEFAULT = ("isupport",)

@@ -23,7 +23,7 @@ def build() -> Pendulum:
         length=[LENGTH] * 2,
         center_of_mass_length=[LENGTH / 2] * 2,
         moment_inertia=[MASS * LENGTH**2 / 12] * 2,
-        joint_stiffness=np.diag([0.0, 0.1]),
+        joint_stiffness=np.diag([0.0, 0.2]),
         joint_damping=np.diag([5e-3, 2e-3]),
         joint_rest_configuration=[0.0, 0.0],
         radius=[0.015] * 2,

@@ -1,7 +1,8 @@
 """PlanarPCS: a tendon-driven arm of two constant-strain segments in the plane, hanging.
 
 Two segments of 0.15 m and 20 mm radius, Young's modulus 0.5 MPa, incompressible (G = E / 3), density 1070 kg/m^3,
-Kelvin-Voigt damping 318 Pa s. A pair of antagonistic tendons at 15 mm ends with each segment.
+Kelvin-Voigt damping 318 Pa s. A pair of antagonistic tendons at 18 mm ends with each segment. Those of
+the first, with up to 40 N against the 20 N of those that run through, can bend it against the second.
 """
 
 import numpy as np
@@ -11,8 +12,8 @@ from soromox.systems import PlanarPCS, PlanarPCSParams
 from soromox_envs.robots.model import LINK_SCALING, RobotModel, chain_length, chain_tip
 
 YOUNG_MODULUS = 0.5e6  # Pa
-OFFSET = 0.015  # m
-MAX_TENSION = 20.0  # N
+OFFSET = 0.018  # m
+MAX_TENSION = [40.0, 40.0, 20.0, 20.0]  # N
 
 
 def build() -> PlanarPCS:
@@ -40,7 +41,7 @@ MODEL = RobotModel(
     build=build,
     length=chain_length,
     tip_pose=chain_tip,
-    rate_limit=40.0,
+    rate_limit=60.0,
     lag=0.02,
     solver="RosenbrockW2",
     solver_dt=0.005,
