@@ -5,6 +5,8 @@ from typing import Any, Protocol
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from agents.errors import UserError
+
 
 class Space(Protocol):
     """A box of real vectors."""
@@ -37,7 +39,16 @@ class Environment(Protocol):
 
 
 def sizes(env: Environment, params: Any) -> tuple[int, int]:
-    """Number of observation entries and of actions."""
+    """Number of observation entries and of actions.
+
+    Raises:
+        UserError: observations in a dictionary, as of goal-conditioned environments.
+    """
+    if not hasattr(env.observation_space(params), "shape"):
+        raise UserError(
+            f"{env.name} observes a dictionary with goals, for off-policy learners that relabel them (HER in "
+            f"Stable-Baselines3); train here on {env.name.replace('GoalReach', 'Reach')}, the same task."
+        )
     (observation_size,) = env.observation_space(params).shape
     (action_size,) = env.action_space(params).shape
     return observation_size, action_size

@@ -42,10 +42,10 @@ class UndulationGait(Policy):
     reach: Array
     index: dict[str, tuple[int, ...]] = eqx.field(static=True)
     interval: float = eqx.field(static=True)
-    period: float = 1.6
-    amplitude: float = 0.8
+    period: float = 1.0
+    amplitude: float = 1.2
     lag: float = 0.25
-    steering: float = 0.3
+    steering: float = 0.8
 
     def init(self) -> GaitState:
         zero = jnp.zeros((), self.upper.dtype)

@@ -145,6 +145,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         return options.run(options)
+    except BrokenPipeError:  # the reader has seen enough
+        sys.stdout = None
+        return 0
     except (ValueError, ModuleNotFoundError, OSError) as error:
         print(f"soromox-envs: error: {error}", file=sys.stderr)
         return 2

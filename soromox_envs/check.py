@@ -46,13 +46,15 @@ def excitations(steps: int, lanes: int, inputs: int) -> dict[str, Array]:
         carry = 0.9 * carry + 0.44 * x
         return carry, carry
 
-    return {
+    actions = {
         "random": jax.random.uniform(key, shape, minval=-1, maxval=1),
         "bang-bang": 1.0 - 2.0 * (flips % 2),
         "highest": jnp.ones(shape),
         "lowest": -jnp.ones(shape),
         "correlated": jnp.clip(jax.lax.scan(smooth, noise[0], noise)[1], -1, 1),
     }
+    # of one type, weak ones would compile everything again
+    return {name: jnp.asarray(values, jnp.float32) for name, values in actions.items()}
 
 
 @partial(jax.jit, static_argnums=0)

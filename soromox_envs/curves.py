@@ -20,7 +20,9 @@ from soromox_envs.robots.model import RobotModel, input_limits
 KINDS = ("circle", "figure-eight", "random")
 PER_KIND, POINTS = 16, 64
 SIZE = (0.1, 0.25)  # of the curves across, robot lengths
-DEPARTURE = 0.02  # of the image from the wanted curve, robot lengths
+FITS = (1.0, 0.6)  # what of the size is tried before a place is given up, for thin workspaces
+MARGIN = 1.3  # about a curve, within the workspace: shares of the size
+DEPARTURE = 0.02, 0.1  # of the image from the wanted curve at most: robot lengths, shares of the size
 JUMP = 0.1  # of an input between neighbouring points, shares of its range
 WANTED, LEAD_IN, SETTLING = 64, 16, 8  # points: of a wanted curve, before its beginning, at the first of them
 STEPS = (True, False)  # whether the inputs move, in the linear solves of a point
@@ -29,7 +31,7 @@ DAMPING = 0.01  # least tip motion, over the range of an input, that counts as o
 RELAXATION = 0.05  # share of the way home that inputs go in a step, where the tip does not mind
 NEIGHBOURS = 32
 BATCH = 20  # wanted curves of a kind that are tried at a time
-ATTEMPTS = 6
+ATTEMPTS = 12
 
 
 class Linearization(NamedTuple):
@@ -68,7 +70,7 @@ def damped_inverse(slope: Array, damping: Array) -> Array:
 
 
 class Image(NamedTuple):
-    """A curve followed: tips (n, space), m; inputs (n, m) as shares of their ranges; whether all is stable and solved."""
+    """A curve followed: tips (n, space), m; inputs (n, m), shares of their ranges; whether all is stable and solved."""
 
     tips: Array
     shares: Array
@@ -153,15 +155,16 @@ class Sheet:
         self.gap = float(np.median(self.tree.query(tips, 2)[0][:, 1]))
 
     def lay(self, center: np.ndarray, xy: np.ndarray) -> np.ndarray | None:
-        """A plane curve about a tip, bent onto the sheet (n, space); None where it leaves the workspace."""
+        """A plane curve about a tip, bent onto the sheet (n, space); None where a larger one leaves the workspace."""
         reach = max(np.linalg.norm(xy, axis=1).max(), self.tree.query(center, NEIGHBOURS)[0][-1])
         offsets = self.tips[self.tree.query_ball_point(center, 1.2 * reach)] - center
         axes = np.linalg.svd(offsets - offsets.mean(0))[2]
-        points = center + xy @ axes[:2]
+        points, around = center + xy @ axes[:2], center + MARGIN * xy @ axes[:2]
         if len(axes) == 3:
             height = np.linalg.lstsq(_quadratic(offsets @ axes[:2].T), offsets @ axes[2], rcond=None)[0]
             points = points + (_quadratic(xy) @ height)[:, None] * axes[2]
-        inside = self.tree.query(points)[0].max() < 1.5 * self.gap
+            around = around + (_quadratic(MARGIN * xy) @ height)[:, None] * axes[2]
+        inside = self.tree.query(around)[0].max() < 1.2 * self.gap
         return points if inside else None
 
 
@@ -181,12 +184,13 @@ def wanted_curves(kind: str, count: int, sheet: Sheet, length: float, rng: np.ra
         turn = rng.uniform(0, 2 * np.pi)
         rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
         xy = rng.uniform(*SIZE) * length * flat_curve(kind, rng) @ rotation
-        points = sheet.lay(sheet.tips[rng.integers(len(sheet.tips))], xy)
-        if points is not None:
+        center = sheet.tips[rng.integers(len(sheet.tips))]
+        fitting = (points for fit in FITS if (points := sheet.lay(center, fit * xy)) is not None)
+        if (points := next(fitting, None)) is not None:
             found.append(resampled(points[::4], WANTED)[0])
         if len(found) == count:
             return np.stack(found)
-    raise RuntimeError(f"the workspace has no room for a {kind} of {SIZE[0]} lengths across")
+    raise RuntimeError(f"the workspace has no room for a {kind} of {FITS[-1] * SIZE[0]} lengths across")
 
 
 def tracking_curves(model: RobotModel, robot: Any, table: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -204,8 +208,10 @@ def tracking_curves(model: RobotModel, robot: Any, table: dict[str, np.ndarray])
         q, u = jnp.asarray(table["q"][rows]), jnp.asarray(table["u"][rows])
         image = jax.tree.map(np.asarray, follow(model, robot, lower, upper, q, u, jnp.asarray(wanted)))
         away = np.linalg.norm(image.tips - wanted, axis=-1).max(1)
+        across = np.linalg.norm(wanted.max(1) - wanted.min(1), axis=-1)
         jump = np.abs(image.shares - np.roll(image.shares, 1, axis=1)).max((1, 2))
-        good = image.sound & (away < DEPARTURE * length) & (jump < JUMP)
+        close = away < np.minimum(DEPARTURE[0] * length, DEPARTURE[1] * across)
+        good = image.sound & close & (jump < JUMP)
         for i in np.flatnonzero(good):
             kept[KINDS[i // BATCH]].append(resampled(image.tips[i], POINTS))
         if all(len(curves) >= PER_KIND for curves in kept.values()):

@@ -56,11 +56,15 @@ def entries(task: Any, state: EnvState, sight: Sight, params: EnvParams, noise: 
         position, rotation = to_base @ (sight.tip - G.position(pose)), to_base @ rotation
         velocity = to_base @ velocity
 
+    q = sight.q[base:]
+    if model.turns:
+        q = jnp.arctan2(jnp.sin(q), jnp.cos(q))
+
     def normalized(u: Array) -> Array:
         return (u - params.lower) / half - 1
 
     parts = [
-        sight.q[base:] * jnp.asarray(model.coordinate_scale[base:], dtype),
+        q * jnp.asarray(model.coordinate_scale[base:], dtype),
         v * jnp.asarray(model.velocity_scale, dtype),
         position / sight.length,
         rotation[:, : G.space - 1].T.reshape(-1),

@@ -22,6 +22,7 @@ REACHED_COLOR = color("#2FA84F")
 
 
 OBSTACLE_COLOR = color("#7A7F87")
+LARGEST_HALO = 60.0  # 1/480 of the picture's height
 
 
 class Stage(NamedTuple):
@@ -135,8 +136,9 @@ def obstacles_of(obstacles: Any) -> Scene:
 
 def target_halo(tip: np.ndarray, target: np.ndarray, radius: float, reached: bool, view: View) -> Scene:
     """Behind the robot: a soft halo where the tip should go, and a thin line to it."""
+    pixel = view.line_scale / view.pixels_per_metre
     paint = REACHED_COLOR if reached else TARGET_COLOR
-    halo = max(4 * radius, 14 * view.line_scale / view.pixels_per_metre)
+    halo = max(min(4 * radius, LARGEST_HALO * pixel), 14 * pixel)
     discs = (Disc(target, halo, (*paint, 0.16)), Disc(target, 0.6 * halo, (*paint, 0.22)))
     return (Polyline(np.stack([tip, target]), (*COLORS.text_color, 0.35), 1.0), *discs)
 
@@ -145,9 +147,11 @@ def markers(tip: np.ndarray, target: np.ndarray, radius: float, reached: bool, v
     """In front of the robot: target disc, ring of the success radius, and the tip, green within the radius."""
     pixel = view.line_scale / view.pixels_per_metre
     paint = REACHED_COLOR if reached else TARGET_COLOR
+    small = min(radius, 0.25 * LARGEST_HALO * pixel)
+    ring = (*paint, 0.30) if small == radius else None
     return (
-        Disc(target, radius, (*paint, 0.30), darker(paint, 0.1), 1.4),
-        Disc(target, max(0.5 * radius, 3.2 * pixel), paint, (1.0, 1.0, 1.0), 1.0),
+        Disc(target, radius, ring, darker(paint, 0.1), 1.4),
+        Disc(target, max(0.5 * small, 3.2 * pixel), paint, (1.0, 1.0, 1.0), 1.0),
         Disc(tip, 4.5 * pixel, REACHED_COLOR if reached else COLORS.tip_color, COLORS.text_color, 1.4),
     )
 

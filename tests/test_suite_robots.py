@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import zoo
-from soromox_envs.curves import KINDS, LEAD_IN, PER_KIND, POINTS, SIZE, follow, linearize
+from soromox_envs.curves import FITS, KINDS, LEAD_IN, PER_KIND, POINTS, SIZE, follow, linearize
 from soromox_envs.robots import MODULES, model_of
 from soromox_envs.robots.model import input_limits, input_names
 from soromox_envs.targets import load_table
@@ -105,7 +105,7 @@ def test_curves_are_closed_and_divided_evenly(key, x64):
     assert np.all(np.abs(steps / steps.mean(1, keepdims=True) - 1) < 0.03)
     np.testing.assert_allclose(steps.sum(1), arc, rtol=0.01)
     across = np.linalg.norm(curves[:, :, None] - curves[:, None], axis=-1).max((1, 2)) / length
-    assert np.all((across > 0.6 * SIZE[0]) & (across < SIZE[1] + 0.04))
+    assert np.all((across > 0.5 * FITS[-1] * SIZE[0]) & (across < SIZE[1] + 0.04))
 
 
 @over(REACHERS, default=())

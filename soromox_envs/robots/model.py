@@ -85,6 +85,7 @@ class RobotModel:
         body_radius: of the thickest section, m.
         control_dt: control interval of the agent, s.
         velocity_names: names of the velocities where they are no rates of q: the base of a floating robot.
+        turns: whether the coordinates are angles that may turn all around, observed within (-pi, pi].
         instantaneous: whether actuators follow a command at once, without lag or rate limit.
         postures: configurations (K, nq) that episodes begin from, of a robot that has no targets to reach.
     """
@@ -108,6 +109,7 @@ class RobotModel:
     body_radius: float
     control_dt: float = 0.05
     velocity_names: tuple[str, ...] = ()
+    turns: bool = False
     instantaneous: bool = False
     postures: tuple[tuple[float, ...], ...] = ()
 

@@ -1,8 +1,7 @@
 """PlanarPCS: a tendon-driven arm of two constant-strain segments in the plane, hanging.
 
 Two segments of 0.15 m and 20 mm radius, Young's modulus 0.5 MPa, incompressible (G = E / 3), density 1070 kg/m^3,
-Kelvin-Voigt damping 318 Pa s. A pair of antagonistic tendons at 18 mm ends with each segment. Those of
-the first, with up to 40 N against the 20 N of those that run through, can bend it against the second.
+Kelvin-Voigt damping 318 Pa s. A pair of antagonistic tendons at 18 mm ends with each segment.
 """
 
 import numpy as np
@@ -13,7 +12,7 @@ from soromox_envs.robots.model import LINK_SCALING, RobotModel, chain_length, ch
 
 YOUNG_MODULUS = 0.5e6  # Pa
 OFFSET = 0.018  # m
-MAX_TENSION = [40.0, 40.0, 20.0, 20.0]  # N
+MAX_TENSION = 30.0  # N
 
 
 def build() -> PlanarPCS:
