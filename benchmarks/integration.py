@@ -1,6 +1,6 @@
 """How large a step may be: tip error of solvers and steps against a converged integration, over whole episodes.
 
-``python -m benchmarks.integration --env PlanarHSA-Reach-v0`` drives lanes with random bang-bang actions (each input
+``python -m benchmarks.integration --robot PlanarHSA`` drives lanes with random bang-bang actions (each input
 jumps between -1 and 1 with probability 1/2 a control step) and prints a Markdown table: largest tip error over the
 episode and all lanes, in per cent of the robot's length, with the evaluations of the dynamics per control step. The
 converged integration refines the actuators' sampling too.
@@ -41,7 +41,9 @@ CANDIDATES = (
     ("RosenbrockW2", 0.0025, 0.005),
     ("RosenbrockW2", 0.00125, 0.005),
 )
-CONVERGED = ("RK4", 0.0005, 0.0005)
+CONVERGED = ("RK4", 0.00025, 0.0005)
+TASKS = {"Pendulum": "SwingUp", "Swimmer": "Swim"}
+"""In what the robots without targets are driven."""
 
 
 @partial(jax.jit, static_argnums=0)
@@ -82,9 +84,9 @@ def evaluations(solver: str, solver_dt: float, actuator_dt: float, control_dt: f
     return round(control_dt / solver_dt) * EVALUATIONS[solver] + extra
 
 
-def measure(robot: str, lanes: int, seed: int = 0) -> dict:
+def measure(robot: str, lanes: int, candidates=CANDIDATES, seed: int = 0) -> dict:
     """Rows of the table, as a JSON-able dict."""
-    env, params = make_env(robot, "Reach")
+    env, params = make_env(robot, TASKS.get(robot, "Reach"))
     key = jax.random.key(seed)
     actions = bang_bang(jax.random.fold_in(key, 1), env.task.max_steps, lanes, env.num_actions)
     length = float(env.model.length(params.robot))
@@ -96,7 +98,7 @@ def measure(robot: str, lanes: int, seed: int = 0) -> dict:
     reference = run(*CONVERGED)
     naive = evaluations(*NAIVE, env.control_dt, env.control_dt)
     rows = []
-    for solver, solver_dt, actuator_dt in tqdm(CANDIDATES, desc=robot):
+    for solver, solver_dt, actuator_dt in tqdm(candidates, desc=robot):
         start = time.process_time()
         error = np.linalg.norm(run(solver, solver_dt, actuator_dt) - reference, axis=-1)
         rows.append(
@@ -132,14 +134,22 @@ def markdown(result: dict) -> str:
     return table(title, result["rows"], columns)
 
 
+def candidate(text: str) -> tuple[str, float, float]:
+    """A candidate such as ``RK4:10:10``, steps in ms."""
+    solver, *steps = text.split(":")
+    solver_ms, actuator_ms = map(float, steps)
+    return solver, solver_ms / 1e3, actuator_ms / 1e3
+
+
 def main() -> None:
     """Measure and print."""
     options = parser(__doc__)
     options.add_argument("--robot", nargs="+", default=["PlanarHSA"])
     options.add_argument("--lanes", type=int, default=32)
+    options.add_argument("--candidates", nargs="+", type=candidate, default=CANDIDATES, help="such as RK4:10:10, ms")
     arguments = options.parse_args()
     with jax.enable_x64(True):
-        results = [measure(robot, arguments.lanes) for robot in arguments.robot]
+        results = [measure(robot, arguments.lanes, arguments.candidates) for robot in arguments.robot]
     report(arguments, "\n\n".join(map(markdown, results)), rows=results)
 
 

@@ -1,7 +1,8 @@
 """Closed curves that a robot's tip can follow quasi-statically, made for its table of targets.
 
 A wanted curve (a circle, a figure-eight, a random smooth one) is laid onto the sheet of tips about one of them. The
-curve that ships is its image: the tips of the static equilibria, under admissible actuation, that come nearest to it.
+curve that ships is its image, the tips of the static equilibria under admissible actuation that come nearest to it,
+smoothed by at most 0.4 % of the length.
 """
 
 from typing import Any, NamedTuple
@@ -30,7 +31,10 @@ SOLVED = 1e-3  # size of Newton's last step, after which the error is of its squ
 DAMPING = 0.01  # least tip motion, over the range of an input, that counts as one: robot lengths
 RELAXATION = 0.05  # share of the way home that inputs go in a step, where the tip does not mind
 NEIGHBOURS = 32
-BATCH = 20  # wanted curves of a kind that are tried at a time
+HARMONICS = 6  # waves of a curve that ships
+SMOOTHING = 0.004  # by how much that may move the image, robot lengths
+UNEVENNESS = 0.03  # of the steps along a curve, or it turns too sharply
+BATCH = 24  # wanted curves of a kind that are tried at a time
 ATTEMPTS = 12
 
 
@@ -132,6 +136,19 @@ def resampled(points: np.ndarray, count: int) -> tuple[np.ndarray, float]:
     return spline(where), float(arc[-1])
 
 
+def smoothed(points: np.ndarray) -> np.ndarray:
+    """A closed curve (n, space) without what is finer than its ``HARMONICS`` lowest waves."""
+    waves = np.fft.rfft(points, axis=0)
+    waves[HARMONICS + 1 :] = 0
+    return np.fft.irfft(waves, len(points), axis=0)
+
+
+def _unevenness(points: np.ndarray) -> float:
+    """Largest share by which a step between points at equal arc lengths differs from the mean one: sharp turns."""
+    steps = np.linalg.norm(np.roll(points, -1, axis=0) - points, axis=1)
+    return float(np.abs(steps / steps.mean() - 1).max())
+
+
 def flat_curve(kind: str, rng: np.random.Generator) -> np.ndarray:
     """A closed plane curve (n, 2), 1 across, about the origin."""
     t = np.linspace(0, 2 * np.pi, 512, endpoint=False)
@@ -142,7 +159,7 @@ def flat_curve(kind: str, rng: np.random.Generator) -> np.ndarray:
     else:
         k = np.arange(1, 4)
         waves = np.concatenate([np.cos(k * t[:, None]), np.sin(k * t[:, None])], axis=1)
-        xy = (waves / np.tile(k**2, 2)) @ rng.normal(size=(6, 2))
+        xy = (waves / np.tile(k**3, 2)) @ rng.normal(size=(6, 2))
     xy = xy - 0.5 * (xy.max(0) + xy.min(0))
     return xy / (2 * np.linalg.norm(xy, axis=1).max())
 
@@ -213,7 +230,11 @@ def tracking_curves(model: RobotModel, robot: Any, table: dict[str, np.ndarray])
         close = away < np.minimum(DEPARTURE[0] * length, DEPARTURE[1] * across)
         good = image.sound & close & (jump < JUMP)
         for i in np.flatnonzero(good):
-            kept[KINDS[i // BATCH]].append(resampled(image.tips[i], POINTS))
+            curve = smoothed(image.tips[i])
+            points, arc = resampled(curve, POINTS)
+            near = np.linalg.norm(curve - image.tips[i], axis=1).max() < SMOOTHING * length
+            if near and _unevenness(points) < UNEVENNESS:
+                kept[KINDS[i // BATCH]].append((points, arc))
         if all(len(curves) >= PER_KIND for curves in kept.values()):
             chosen = [curve for curves in kept.values() for curve in curves[:PER_KIND]]
             return np.stack([points for points, _ in chosen]), np.array([arc for _, arc in chosen])

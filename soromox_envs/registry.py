@@ -34,8 +34,8 @@ _TABLE: dict[str, tuple[tuple[str, ...], int, float]] = {
     "PayloadReach": (REACHERS, 100, 85.0),
     "Stabilize": (("Pendulum",), 200, 190.0),
     "SwingUp": (("Pendulum",), 200, 120.0),
-    "Swim": (("Swimmer",), 400, 200.0),
-    "HemisphereTrack": (("PCS",), 105, 80.0),
+    "Swim": (("Swimmer",), 400, 330.0),
+    "HemisphereTrack": (("PCS",), 105, 60.0),
 }
 _MODELS = {("PCS", "HemisphereTrack"): "HemisphereArm"}
 """Which model of the suite an id builds, where it is not the one of its robot's name."""

@@ -16,7 +16,7 @@ import soromox_envs
 FILE = Path(__file__).parent / "data" / "golden.json"
 IDS = (
     "PlanarHSA-Reach-v0",
-    "PlanarPCS-Track-v0",
+    "PlanarPCS-Reach-v0",
     "PCS-ReachPose-v0",
     "PCS2-Regulate-v0",
     "GVS-Track-v0",

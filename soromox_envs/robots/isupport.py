@@ -32,8 +32,8 @@ MODEL = RobotModel(
     velocity_scale=(0.01, 0.01, 0.01, 0.4, 0.4, 0.4) * 2,
     tip_speed_scale=8.0,
     scaled=LINK_SCALING,
-    max_payload=0.05,
-    max_tip_force=1.0,
+    max_payload=0.015,
+    max_tip_force=0.25,
     body_radius=0.03,
 )
 

@@ -98,7 +98,7 @@ _PCS = _model(
     solver_dt=0.00625,
     actuator_dt=0.00625,
     max_payload=0.05,
-    max_tip_force=1.0,
+    max_tip_force=0.8,
     body_radius=0.025,
 )
 _PCS2 = _model(
@@ -109,8 +109,8 @@ _PCS2 = _model(
     solver="RosenbrockW2",
     solver_dt=0.005,
     actuator_dt=0.005,
-    max_payload=0.04,
-    max_tip_force=0.5,
+    max_payload=0.03,
+    max_tip_force=0.3,
     body_radius=0.02,
 )
 _HEMISPHERE_ARM = replace(

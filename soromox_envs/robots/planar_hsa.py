@@ -92,7 +92,7 @@ MODEL = RobotModel(
     tip_speed_scale=8.0,
     scaled=SCALING,
     max_payload=0.02,
-    max_tip_force=0.2,
+    max_tip_force=4.0,
     body_radius=0.04,
 )
 

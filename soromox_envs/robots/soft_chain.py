@@ -45,7 +45,7 @@ MODEL = RobotModel(
     tip_pose=chain_tip,
     rate_limit=6.0,
     lag=0.02,
-    solver="RK4",
+    solver="RosenbrockW2",
     solver_dt=0.005,
     actuator_dt=0.005,
     coordinate_names=tuple(f"joint_{i}" for i in range(LINKS)),
@@ -54,7 +54,7 @@ MODEL = RobotModel(
     tip_speed_scale=8.0,
     scaled=JOINT_SCALING,
     max_payload=0.05,
-    max_tip_force=1.0,
+    max_tip_force=0.7,
     body_radius=RADIUS,
 )
 

@@ -22,7 +22,7 @@ MODEL = RobotModel(
     tip_pose=chain_tip,
     rate_limit=4e5,
     lag=0.05,
-    solver="RosenbrockW2",
+    solver="RK4",
     solver_dt=0.005,
     actuator_dt=0.005,
     coordinate_names=tuple(f"joint_{i}" for i in range(12)),
@@ -30,7 +30,7 @@ MODEL = RobotModel(
     velocity_scale=(0.1,) * 12,
     tip_speed_scale=8.0,
     scaled=JOINT_SCALING,
-    max_payload=0.2,
+    max_payload=0.15,
     max_tip_force=2.0,
     body_radius=0.047,
 )

@@ -61,7 +61,7 @@ class ObstacleReach(Reach):
         dtype, space = bodies.dtype, bodies.shape[1]
         # candidates about the way from tip to tip, and about the bodies' own reach
         along = jax.random.uniform(place, (CANDIDATES, 1), dtype)
-        way = table["tip"][start] + along * (table["tip"][goal] - table["tip"][start])
+        way = table["tip"][start][None] + along * (table["tip"][goal] - table["tip"][start])[None]
         centers = way + 0.2 * length * jax.random.normal(side, (CANDIDATES, space), dtype)
         radii = length * jax.random.uniform(size, (CANDIDATES,), dtype, 0.03, 0.08)
         apart = jnp.sqrt(jnp.sum((centers[:, None] - bodies[None]) ** 2, axis=-1)).min(1)
