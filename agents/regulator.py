@@ -143,7 +143,7 @@ def slowest_frequency(robot: Any, q: Array, u: Array) -> float:
     return float(np.sqrt(np.linalg.eigvals(np.linalg.solve(*linearised(robot, q, u))).real.min()))
 
 
-def static_regulator(env: Any, params: Any, damping_ratio: float = 0.3, **gains: float) -> StaticRegulator:
+def static_regulator(env: Any, params: Any, damping_ratio: float = 0.2, **gains: float) -> StaticRegulator:
     """The regulator for an environment that wants the tip, or the configuration, somewhere.
 
     Args:

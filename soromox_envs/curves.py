@@ -35,7 +35,7 @@ HARMONICS = 6  # waves of a curve that ships
 SMOOTHING = 0.004  # by how much that may move the image, robot lengths
 UNEVENNESS = 0.03  # of the steps along a curve, or it turns too sharply
 BATCH = 24  # wanted curves of a kind that are tried at a time
-ATTEMPTS = 12
+ATTEMPTS = 40
 
 
 class Linearization(NamedTuple):

@@ -41,9 +41,9 @@ def page_of(env_id: str, scores: Mapping[str, float] | None = None) -> str:
 import gymnasium
 import soromox_envs
 
-env = gymnasium.make("{env_id}")                      # Gymnasium Env
-envs = gymnasium.make_vec("{env_id}", num_envs=64)    # natively batched
-env, params = soromox_envs.make("{env_id}")           # functional
+env = gymnasium.make("{env_id}")  # Gymnasium Env
+envs = gymnasium.make_vec("{env_id}", num_envs=64)  # natively batched
+env, params = soromox_envs.make("{env_id}")  # functional
 ```""",
     }
     return f"# {env_id}\n\n" + "\n\n".join(f"## {name}\n\n{text}" for name, text in sections.items() if text) + "\n"

@@ -130,7 +130,7 @@ def derived(model: RobotModel, robot: Any, table: Table) -> Table:
     """What follows from the targets of a table."""
     q, u = jnp.asarray(table["q"]), jnp.asarray(table["u"])
     rotation, body = _bodies(model, robot, q)
-    found = {"body": body, **({} if robot.is_planar else {"rotation": rotation})}
+    found: dict[str, Any] = {"body": body, **({} if robot.is_planar else {"rotation": rotation})}
     if not model.postures:
         from soromox_envs.curves import tracking_curves
 

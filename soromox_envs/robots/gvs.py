@@ -30,8 +30,8 @@ def build(published_tendons: bool = False) -> GVS:
     azimuths = AZIMUTHS[:2] if published_tendons else AZIMUTHS
     directions = np.stack([np.cos(azimuths), np.sin(azimuths)], axis=1)
     actuator = tendons(
-        OFFSET * directions,
-        slope=TAPER * directions,
+        (OFFSET * directions).tolist(),
+        slope=(TAPER * directions).tolist(),
         num_segments=2,
         end=[0] * len(azimuths),
         max_tension=MAX_TENSION,
@@ -65,8 +65,8 @@ MODEL = RobotModel(
     scaled=Scaling(
         ("young_modulus", "shear_modulus", "joint_stiffness"), ("material_damping_coefficient", "joint_damping")
     ),
-    max_payload=0.01,
-    max_tip_force=0.1,
+    max_payload=0.005,
+    max_tip_force=0.03,
     body_radius=0.01541,
 )
 

@@ -35,15 +35,15 @@ def _arm(
     n = len(lengths)
     azimuth = np.tile(0.5 * np.pi * np.arange(4), n)
     ends = np.repeat(np.arange(n), 4)
-    material = PCSParams(
-        length=lengths,
-        radius=np.full(n, radius),
-        density=np.full(n, DENSITY),
-        young_modulus=np.full(n, YOUNG_MODULUS),
-        shear_modulus=np.full(n, YOUNG_MODULUS / 3),
-        material_damping_coefficient=np.full(n, DAMPING),
-        **{"base_pose": PCSParams.pose_for("hanging"), **params},
+    fields: dict[str, Any] = dict(
+        radius=radius,
+        density=DENSITY,
+        young_modulus=YOUNG_MODULUS,
+        shear_modulus=YOUNG_MODULUS / 3,
+        material_damping_coefficient=DAMPING,
     )
+    arrays: dict[str, Any] = {name: np.full(n, value) for name, value in fields.items()}
+    material = PCSParams(**{"length": lengths, "base_pose": PCSParams.pose_for("hanging"), **arrays, **params})
     actuator = tendons(
         jnp.asarray(offset * np.stack([np.cos(azimuth), np.sin(azimuth)], axis=1)),
         num_segments=n,
@@ -76,7 +76,7 @@ def build_swimmer() -> PCS:
 
 
 def _model(key: str, build: Callable[[], PCS], segments: int, **facts: Any) -> RobotModel:
-    common = dict(
+    common: dict[str, Any] = dict(
         length=chain_length,
         tip_pose=chain_tip,
         lag=0.02,

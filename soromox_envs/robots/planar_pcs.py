@@ -4,8 +4,6 @@ Two segments of 0.15 m and 20 mm radius, Young's modulus 0.5 MPa, incompressible
 Kelvin-Voigt damping 318 Pa s. A pair of antagonistic tendons at 18 mm ends with each segment.
 """
 
-import numpy as np
-
 from soromox.actuation import tendons
 from soromox.systems import PlanarPCS, PlanarPCSParams
 from soromox_envs.robots.model import LINK_SCALING, RobotModel, chain_length, chain_tip
@@ -26,7 +24,7 @@ def build() -> PlanarPCS:
         material_damping_coefficient=[318.0, 318.0],
     )
     actuator = tendons(
-        np.array([[OFFSET], [-OFFSET]] * 2),
+        [[OFFSET], [-OFFSET]] * 2,
         num_segments=2,
         end=[0, 0, 1, 1],
         names=[f"tendon_{segment}_{side}" for segment in (0, 1) for side in ("left", "right")],
@@ -43,15 +41,15 @@ MODEL = RobotModel(
     rate_limit=60.0,
     lag=0.02,
     solver="RosenbrockW2",
-    solver_dt=0.005,
-    actuator_dt=0.005,
+    solver_dt=1 / 240,
+    actuator_dt=1 / 240,
     coordinate_names=tuple(f"{name}_{i}" for i in (0, 1) for name in ("curvature", "axial", "shear")),
     coordinate_scale=(0.1, 4.0, 4.0) * 2,
     velocity_scale=(0.01, 0.4, 0.4) * 2,
     tip_speed_scale=8.0,
     scaled=LINK_SCALING,
-    max_payload=0.04,
-    max_tip_force=1.0,
+    max_payload=0.03,
+    max_tip_force=0.5,
     body_radius=0.02,
 )
 

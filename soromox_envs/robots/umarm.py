@@ -30,8 +30,8 @@ MODEL = RobotModel(
     velocity_scale=(0.1,) * 12,
     tip_speed_scale=8.0,
     scaled=JOINT_SCALING,
-    max_payload=0.15,
-    max_tip_force=2.0,
+    max_payload=0.1,
+    max_tip_force=1.3,
     body_radius=0.047,
 )
 
