@@ -16,7 +16,7 @@ from soromox_envs.registry import entry_of
 from soromox_envs.tasks import task_of
 
 IDS = [id for id in soromox_envs.registered() if not id.startswith("Double")]
-DEFAULT = ("SoftChain-Track-v0", "PCS-HemisphereTrack-v0", "Pendulum-SwingUp-v0", "PlanarHSA-ObstacleReach-v0")
+DEFAULT = ("PCS-HemisphereTrack-v0", "Pendulum-SwingUp-v0", "PlanarHSA-ObstacleReach-v0")
 HARD_LANES = 40  # times five kinds of actions: 200 episodes
 
 
