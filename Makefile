@@ -24,7 +24,7 @@ help:
 	@echo "make train-seeds  train five seeds, evaluate each on 1000 fresh episodes"
 	@echo "make test         the default tests          make test-slow  the slow ones"
 	@echo "make test-all     both, and the gpu ones where there is a GPU"
-	@echo "make contract     the contract of every environment id (about an hour)"
+	@echo "make contract     the contract of every environment id (long)"
 	@echo "make lint         ruff and pyright           make format     let ruff rewrite the files"
 	@echo "make bench        speed and compile times    make clean      delete caches and build products"
 

@@ -27,6 +27,7 @@ DEPARTURE = 0.02, 0.1  # of the image from the wanted curve at most: robot lengt
 JUMP = 0.1  # of an input between neighbouring points, shares of its range
 WANTED, LEAD_IN, SETTLING = 64, 16, 8  # points: of a wanted curve, before its beginning, at the first of them
 STEPS = (True, False)  # whether the inputs move, in the linear solves of a point
+PASSES = 4  # in which a linear solve finds the inputs that meet their limits
 SOLVED = 1e-3  # size of Newton's last step, after which the error is of its square
 DAMPING = 0.01  # least tip motion, over the range of an input, that counts as one: robot lengths
 RELAXATION = 0.05  # share of the way home that inputs go in a step, where the tip does not mind
@@ -98,15 +99,14 @@ def follow(model: RobotModel, robot: Any, lower: Array, upper: Array, q: Array, 
             q, x, goal = carry
             line = linearize(model, robot, q, lower + width * x)
             slope, error = line.tip_slope * width[None], goal - line.tip
-            rest = RELAXATION * (home - x)
-            step = rest + damped_inverse(slope, damping) @ (error - slope @ rest)
-            # inputs that meet a limit stay there, the others make up for them
-            bounded = jnp.clip(x + step, 0, 1) - x
-            held = bounded != step
-            free = slope * jnp.where(held, 0, 1)[None]
-            rest = jnp.where(held, bounded, rest)
-            step = rest + damped_inverse(free, damping) @ (error - slope @ rest)
-            step = jnp.clip(jnp.clip(x + step, 0, 1) - x, -JUMP, JUMP) * moving
+            rest, held = RELAXATION * (home - x), jnp.zeros(x.shape, bool)
+            for _ in range(PASSES):  # inputs that meet a limit stay there, the others make up for them
+                free = slope * jnp.where(held, 0, 1)[None]
+                step = rest + damped_inverse(free, damping) @ (error - slope @ rest)
+                bounded = jnp.clip(x + step, 0, 1) - x
+                held = held | (bounded != step)
+                rest = jnp.where(held, bounded, rest)
+            step = jnp.clip(bounded, -JUMP, JUMP) * moving
             q = q - line.correction + line.posture_slope @ (width * step)
             return (q, x + step, goal), line
 
