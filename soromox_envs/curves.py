@@ -103,8 +103,8 @@ def follow(model: RobotModel, robot: Any, lower: Array, upper: Array, q: Array, 
             for _ in range(PASSES):  # inputs that meet a limit stay there, the others make up for them
                 free = slope * jnp.where(held, 0, 1)[None]
                 step = rest + damped_inverse(free, damping) @ (error - slope @ rest)
+                held = held | (x + step < 0) | (x + step > 1)
                 bounded = jnp.clip(x + step, 0, 1) - x
-                held = held | (bounded != step)
                 rest = jnp.where(held, bounded, rest)
             step = jnp.clip(bounded, -JUMP, JUMP) * moving
             q = q - line.correction + line.posture_slope @ (width * step)

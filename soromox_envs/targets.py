@@ -1,8 +1,8 @@
 """Tables of reachable targets: stable static equilibria over the admissible actuation, spread over the workspace.
 
-``python -m soromox_envs.targets PCS`` rebuilds ``soromox_envs/robots/data/PCS.npz``. Targets are frozen: those of a
-table that is there stay, and what is derived from them is computed anew; without one, they are found. A table holds, m
-and units of the inputs,
+``python -m soromox_envs.targets PCS`` rebuilds ``soromox_envs/robots/data/PCS.npz``. Targets and curves are frozen:
+those of a table that is there stay, and what is derived from them is computed anew; without one, they are found. A
+table holds, m and units of the inputs,
 
 - ``u`` (K, m), ``q`` (K, nq), ``tip`` (K, space), float64: actuation, equilibrium and position of the tip;
 - ``rotation`` (K, 3, 3) of the tip, of spatial robots, and ``body`` (K, 8, space), points along the backbone, float32;
@@ -35,7 +35,7 @@ TABLE_SIZE = 1024
 GRID = 160
 LOG2_SAMPLES = 12
 LANES = 256  # solved together
-FROZEN = ("u", "q", "tip")
+FROZEN = ("u", "q", "tip", "curves", "curve_length")
 DATA = Path(__file__).parent / "robots" / "data"
 
 
@@ -132,10 +132,11 @@ def derived(model: RobotModel, robot: Any, table: Table) -> Table:
     rotation, body = _bodies(model, robot, q)
     found: dict[str, Any] = {"body": body, **({} if robot.is_planar else {"rotation": rotation})}
     if not model.postures:
-        from soromox_envs.curves import tracking_curves
-
         lower, upper = input_limits(robot)
         found["sensitivity"] = rounded(_sensitivities(model, robot, q, u, jnp.asarray(upper - lower)))
+    if not model.postures and "curves" not in table:
+        from soromox_envs.curves import tracking_curves
+
         found["curves"], found["curve_length"] = tracking_curves(model, robot, table)
     return {name: np.asarray(values, np.float32) for name, values in found.items()}
 
@@ -144,7 +145,7 @@ def build_table(model: RobotModel, frozen: Table | None = None) -> Table:
     """The table of a robot, about the targets of an earlier one if there is one."""
     robot = model.build()
     if frozen is not None:
-        table = {name: frozen[name] for name in FROZEN}
+        table = {name: frozen[name] for name in FROZEN if name in frozen}
     else:
         table = postures(model, robot) if model.postures else find_targets(model, robot)
     return table | derived(model, robot, table)

@@ -123,7 +123,6 @@ _HEMISPHERE_ARM = replace(
     solver_dt=1 / 120,
     actuator_dt=1 / 15,
     control_dt=1 / 15,
-    postures=((0.0,) * 6,),
 )
 _SWIMMER = replace(
     _PCS2,
