@@ -26,15 +26,27 @@ def test_drag_takes_the_power_of_its_damping_matrix(name, x64):
     robot = zoo.build(name)
     drag = ViscousDrag(robot, normal=2.0, tangential=0.7)
 
+    nodes, weights = np.polynomial.legendre.leggauss(5)  # as many as the robots have
+    ends = np.asarray(robot.L_cum)
+    half = 0.5 * np.diff(ends)
+    s, ds = ((ends[:-1] + half)[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel()
+
     @zoo.compiled
     def evaluate(drag, q, v):
         force, rate = drag(SystemState(0.0, robot.pack_state(q, v)))
         assert rate is None
-        return force, drag.damping_matrix(q)
+        slope = robot.forward_kinematics_arc_length_derivative_abscissa_batched(q, jnp.asarray(s))
+        slope = slope[:, 1:] if robot.is_planar else slope[:, :3, 3]
+        tangent = slope / jnp.maximum(jnp.linalg.norm(slope, axis=-1, keepdims=True), 1e-9)  # some links have no length
+        J = robot.jacobian_abscissa_batched(q, jnp.asarray(s))[:, robot.group.angular :]
+        along = jnp.einsum("pi,piv->pv", tangent, J)
+        wanted = 2.0 * jnp.einsum("p,piv,piw->vw", ds, J, J) - 1.3 * jnp.einsum("p,pv,pw->vw", ds, along, along)
+        return force, drag.damping_matrix(q), wanted
 
     states = zoo.samples(robot)
     for q, v in zip(states.q, states.qd, strict=True):
-        force, D = evaluate(drag, q, v)
+        force, D, wanted = evaluate(drag, q, v)
+        np.testing.assert_allclose(D, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())
         np.testing.assert_allclose(force, -D @ v, rtol=0, atol=1e-12 * np.abs(force).max())
         np.testing.assert_allclose(D, D.T, rtol=0, atol=1e-13 * np.abs(D).max())
         assert np.linalg.eigvalsh(D).min() > -1e-12 * np.abs(D).max()

@@ -77,7 +77,7 @@ def inverse_dynamics(chain: Chain, q: Array, v: Array, v_dot: Array, *, gravity:
     f0 = None
     if chain.base_inertia is not None:
         f0 = chain.base_inertia @ a0 - G.coad(chain.base_inertia @ base.eta) @ base.eta
-    return _generalised_force(chain, base.J, X, S, F, f0, v_dot)
+    return generalised_force(chain, base.J, X, S, F, f0, v_dot)
 
 
 def momentum(chain: Chain, q: Array, v: Array) -> Array:
@@ -102,7 +102,7 @@ def _force_at_rest(chain: Chain, q: Array, v_dot: Array, *, gravity: bool) -> Ar
         relative, a0 = jnp.einsum("npdk,nk->npd", S, chain.scatter(chain.rates(v_dot))), base.J @ v_dot
     F = jnp.einsum("npij,npj->npi", chain.segments.point_inertia, _accelerations(X, relative, a0))
     f0 = None if chain.base_inertia is None else chain.base_inertia @ a0
-    return _generalised_force(chain, base.J, X, S, F, f0, v_dot)
+    return generalised_force(chain, base.J, X, S, F, f0, v_dot)
 
 
 def _accelerations(X: Array, relative: Array, a0: Array) -> Array:
@@ -116,7 +116,7 @@ def _accelerations(X: Array, relative: Array, a0: Array) -> Array:
     return jnp.einsum("npij,nj->npi", X, a_base) + relative
 
 
-def _generalised_force(
+def generalised_force(
     chain: Chain, J_base: Array, X: Array, S: Array, F: Array, f0: Array | None, v_dot: Array
 ) -> Array:
     """Force (nv,) of the wrenches ``F`` on the points and ``f0`` on the base, by one pass from tip to base."""

@@ -10,10 +10,10 @@ from typing import NamedTuple, cast
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from soromox.batching import settle
+from soromox.core.arcs import arcs
 from soromox.lie import Group, se2, se3
 
 
@@ -171,29 +171,14 @@ class ConstantStrain(Rods):
         return jax.vmap(segment)(self.strain(q), self.length, self.scale, self.base_offset, self.tip_offset)
 
     def flow(self, q: Array, v: Array) -> Relative:
-        # all points of a segment share ad(xi): their operators are polynomials in it, and powers are taken once
         G, d = self.group, self.group.dim
 
         def segment(xi, rate, length, scale, base_offset, tip_offset):
-            a, turn, s = G.ad(xi), G.ad(rate), self._fractions * length
-            powers, moved, turned = [a], [a @ rate], [jnp.zeros_like(rate)]
-            for _ in range(G.degree - 1):
-                turned.append(turn @ moved[-1] + a @ turned[-1])  # d(a^k)/dt rate
-                moved.append(a @ moved[-1])  # a^k rate
-                powers.append(a @ powers[-1])
-            powers, moved, turned = jnp.stack(powers, axis=1), jnp.stack(moved), jnp.stack(turned)
-            angular = xi[: G.angular]
-            steepness = 2 * (angular @ rate[: G.angular])
-            ramp = s[:, None] ** np.arange(1, G.degree + 1)[None]
-            operators = ramp[:, None] * jax.vmap(G.polynomials)(s**2 * (angular @ angular))
+            s = self._fractions * length
+            operators, twist, bias = arcs(G, xi, rate, s)
             # columns of the base, columns of the rates
             factor = jnp.stack([jnp.ones((s.shape[0], d), s.dtype), s[:, None] * scale[None]], axis=1)
-            series = (operators[:, None, :2, :, None] * powers[None, :, None]).sum(3)
-            identity = jnp.eye(d, dtype=s.dtype)[None, :, None]
-            A = settle(factor[:, None] * (identity + series)).reshape(-1, d, 2 * d)
-            tangent, slope = s[:, None] * operators[:, 1], (s**3 * steepness)[:, None] * operators[:, 2]
-            twist = s[:, None] * rate[None] + tangent @ moved
-            bias = tangent @ turned + slope @ moved
+            A = settle(factor[:, None] * operators).reshape(-1, d, 2 * d)
             if base_offset is not None:
                 A = jnp.concatenate([A[..., :d] @ G.inverse_adjoint(base_offset), A[..., d:]], axis=-1)
             points = Relative(A, twist, bias)

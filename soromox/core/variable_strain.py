@@ -6,6 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from soromox.batching import settle
+from soromox.core.arcs import arcs
 from soromox.core.bases import StrainBasis
 from soromox.core.segments import Point, Relative, Rods, StrainField
 from soromox.lie import Group
@@ -117,26 +119,42 @@ class VariableStrain(Rods):
         return jax.vmap(segment)(q, self.joint, self.length, self.reference, self.piece_basis, self.piece)
 
     def flow(self, q: Array, v: Array) -> Relative:
-        G = self.group
+        G, d, jointed = self.group, self.group.dim, any(self.joint_widths)
 
-        def twists(q):
-            """Twists (n, p + 1, d) of the points at the rates v, by a recursion of vectors."""
+        def step(q, v, exponent):
+            """One step, relative to its beginning: inverse adjoint, Jacobian, twist and bias."""
+            omega, slope = exponent(q)
+            rate, acceleration = jax.jvp(lambda q: jax.jvp(lambda q: exponent(q)[0], (q,), (v,))[1], (q,), (v,))
+            operators, twist, bias = jax.tree.map(lambda x: x[0], arcs(G, omega, rate, jnp.ones(1, q.dtype)))
+            X, T = operators[:, 0], operators[:, 1]
+            return X, T @ slope, twist, bias + T @ acceleration
 
-            def segment(q, v, joint, length, reference, basis, width):
-                def piece(eta, x):
-                    omega, slope = _magnus(G, x[0], x[1], length, reference, q)
-                    eta = G.inverse_adjoint(G.exp(omega)) @ eta + G.tangent(omega) @ (slope @ v)
-                    return eta, eta
+        def segment(q, v, joint, length, reference, basis, width):
+            steps = jax.vmap(lambda B, w: step(q, v, lambda q: _magnus(G, B, w, length, reference, q)))
+            if not jointed:
+                return steps(basis, width)
+            first = step(q, v, lambda q: (joint @ q, joint))
+            return jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), first, steps(basis, width))
 
-                return jax.lax.scan(piece, G.tangent(joint @ q) @ (joint @ v), (basis, width))[1]
+        rods = self.joint, self.length, self.reference, self.piece_basis, self.piece
+        X, S, twist, bias = jax.tree.map(settle, jax.vmap(segment)(q, v, *rods))
 
-            rods = self.joint, self.length, self.reference, self.piece_basis, self.piece
-            return jax.vmap(segment)(q, v, *rods)
+        def carry(so_far, x):
+            """All segments at once, from one point to the next."""
+            A, eta, rate = so_far
+            X, S, twist, bias = x
+            carried = jnp.einsum("nij,nj->ni", X, eta)
+            spun = jax.vmap(lambda twist, eta: G.ad(twist) @ eta)(twist, carried)
+            A = jnp.concatenate([X @ A[..., :d], X @ A[..., d:] + S], axis=-1)
+            so_far = A, carried + twist, jnp.einsum("nij,nj->ni", X, rate) - spun + bias
+            return so_far, so_far
 
-        twist, bias = jax.jvp(twists, (q,), (v,))
-        g, S = self.local(q)
-        X = jax.vmap(jax.vmap(G.inverse_adjoint))(g)
-        return Relative(jnp.concatenate([X, S], axis=-1), twist, bias)
+        first = jnp.concatenate([X[:, 0], S[:, 0]], axis=-1), twist[:, 0], bias[:, 0]
+        rest = jax.tree.map(lambda x: jnp.moveaxis(x[:, 1:], 1, 0), (X, S, twist, bias))
+        points = jax.lax.scan(carry, first, rest)[1]
+        if not jointed:
+            points = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), first, points)
+        return Relative(*jax.tree.map(lambda x: jnp.moveaxis(x, 0, 1), points))
 
     def at(self, q: Array, index: int | Array, s: Array) -> Point:
         G = self.group

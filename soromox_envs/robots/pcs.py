@@ -7,7 +7,9 @@ with 25 N eight of them would halve its length and throw it about chaotically. T
 (G = E / 3) and has a Kelvin-Voigt damping of 318 Pa s.
 
 ``HemisphereArm``: ``PCS`` as that environment drives it, without gravity and lag, at most 0.5 N a step at 15 Hz.
-``Swimmer``: the body of ``PCS2``, its base free, in a fluid that carries its weight; its tendons are twice as quick.
+``Swimmer``: the body of ``PCS2``, its base free, in a medium that carries its weight; its tendons are twice as quick. It bends
+and twists, but neither stretches nor shears: those stiff strains would ask for steps below a millisecond, since a
+method that damps them, as RosenbrockW2 does, gives a free body a spurious thrust that outswims the drag.
 """
 
 from collections.abc import Callable
@@ -18,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from soromox.actuation import tendons
-from soromox.systems import PCS, PCSParams
+from soromox.systems import PCS, PCSParams, PCSStructure
 from soromox_envs.robots.model import LINK_SCALING, RobotModel, chain_length, chain_tip
 
 YOUNG_MODULUS = 0.25e6  # Pa
@@ -30,7 +32,14 @@ BASE_VELOCITIES = tuple(f"base_{kind}_{axis}" for kind in ("angular_velocity", "
 
 
 def _arm(
-    lengths: list[float], radius: float, offset: float, max_tension: float, *, floating: bool = False, **params: Any
+    lengths: list[float],
+    radius: float,
+    offset: float,
+    max_tension: float,
+    *,
+    floating: bool = False,
+    structure: PCSStructure | None = None,
+    **params: Any,
 ) -> PCS:
     n = len(lengths)
     azimuth = np.tile(0.5 * np.pi * np.arange(4), n)
@@ -51,7 +60,7 @@ def _arm(
         names=[f"tendon_{segment}_{i % 4}" for i, segment in enumerate(ends)],
         max_tension=max_tension,
     )
-    return PCS(material, actuators=actuator, floating_base=floating)
+    return PCS(material, structure, actuators=actuator, floating_base=floating)
 
 
 def build_pcs() -> PCS:
@@ -72,7 +81,9 @@ def build_hemisphere_arm() -> PCS:
 def build_swimmer() -> PCS:
     """Two segments, neutrally buoyant, with a floating base."""
     pose = PCSParams.pose_for("horizontal")
-    return _arm([0.15, 0.15], 0.02, 0.015, 8.0, floating=True, base_pose=pose, gravity=np.zeros(3))
+    bending = PCSStructure(strain_selector=(True, True, True, False, False, False) * 2)
+    weightless = dict(base_pose=pose, gravity=np.zeros(3))
+    return _arm([0.15, 0.15], 0.02, 0.015, 8.0, floating=True, structure=bending, **weightless)
 
 
 def _model(key: str, build: Callable[[], PCS], segments: int, **facts: Any) -> RobotModel:
@@ -124,16 +135,20 @@ _HEMISPHERE_ARM = replace(
     actuator_dt=1 / 15,
     control_dt=1 / 15,
 )
+_BENDING = tuple(f"{name}_{i}" for i in range(2) for name in STRAINS[:3])
 _SWIMMER = replace(
     _PCS2,
     key="Swimmer",
     build=build_swimmer,
     rate_limit=32.0,
-    coordinate_names=BASE_COORDINATES + _PCS2.coordinate_names,
-    coordinate_scale=(1.0,) * 4 + (3.0,) * 3 + _PCS2.coordinate_scale,
-    velocity_names=BASE_VELOCITIES + tuple(f"{name}_rate" for name in _PCS2.coordinate_names),
-    velocity_scale=(0.1,) * 3 + (1.0,) * 3 + _PCS2.velocity_scale,
-    postures=((0.0, 0.0, 0.0, 1.0) + (0.0,) * 15,),
+    solver="RK4",
+    solver_dt=0.003125,
+    actuator_dt=0.003125,
+    coordinate_names=BASE_COORDINATES + _BENDING,
+    coordinate_scale=(1.0,) * 4 + (3.0,) * 3 + (0.1,) * 6,
+    velocity_names=BASE_VELOCITIES + tuple(f"{name}_rate" for name in _BENDING),
+    velocity_scale=(0.1,) * 3 + (1.0,) * 3 + (0.01,) * 6,
+    postures=((0.0, 0.0, 0.0, 1.0) + (0.0,) * 9,),
 )
 
 MODELS = {model.key: model for model in (_PCS, _PCS2, _HEMISPHERE_ARM, _SWIMMER)}

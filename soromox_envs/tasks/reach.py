@@ -139,10 +139,18 @@ class PayloadReach(Reach):
 
 
 class DisturbanceState(eqx.Module):
-    """``target`` (space,) in m, consecutive steps within the radius, and whether a push was not recovered from."""
+    """State of Disturbance.
+
+    Attributes:
+        target: (space,), m.
+        steps_within: consecutive steps within the radius.
+        arrived: whether the tip ever was within the radius ().
+        failed: whether it was not recovered from a push since ().
+    """
 
     target: Array
     steps_within: Array
+    arrived: Array
     failed: Array
 
 
@@ -150,13 +158,15 @@ class DisturbanceState(eqx.Module):
 class Disturbance(Reach):
     """Reach while something pushes at the tip, 0.2 s in every 2 s.
 
-    Success: the tip is within the radius, and was so from one second after every push so far until the next.
+    Success: the tip is within the radius, and was so from one second after every push until the next, since it first
+    arrived.
     """
 
     ranges: ClassVar[tuple[tuple[str, Range], ...]] = (("pulses", (0.3, 1.0)),)
 
     def _begin(self, goal: Array, table: dict[str, Array]) -> DisturbanceState:
-        return DisturbanceState(table["tip"][goal], jnp.zeros((), jnp.int32), jnp.zeros((), bool))
+        no = jnp.zeros((), bool)
+        return DisturbanceState(table["tip"][goal], jnp.zeros((), jnp.int32), no, no)
 
     def evaluate(self, state: DisturbanceState, sight: Sight) -> tuple[DisturbanceState, Terms]:
         distance, radius = distance_between(sight.tip, state.target), self.radius * sight.length
@@ -164,9 +174,10 @@ class Disturbance(Reach):
         since = sight.time - _push_times(sight.physics)
         recovering = jnp.any((since >= 0) & (since < PULSE_DURATION + RECOVERY))
         calm = jnp.any(since >= PULSE_DURATION + RECOVERY) & ~recovering
-        failed = state.failed | (calm & ~within)
+        failed = state.failed | (state.arrived & calm & ~within)
         terms = Terms(closeness(distance, sight.length, radius), distance, calm & within & ~failed)
-        return DisturbanceState(state.target, consecutive(state.steps_within, within), failed), terms
+        steps = consecutive(state.steps_within, within)
+        return DisturbanceState(state.target, steps, state.arrived | within, failed), terms
 
 
 def _push_times(physics: Physics | None) -> Array:

@@ -1,5 +1,6 @@
-"""Swim: a floating rod in a viscous fluid swims, by undulation, to a target."""
+"""Swim: a floating rod in a viscous medium swims, by undulation, to a target."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,7 +14,8 @@ from soromox_envs.rewards import long_tolerance
 from soromox_envs.robots.model import RobotModel
 from soromox_envs.tasks.base import Picture, Sight, Start, Task, Terms, distance_between
 
-NORMAL, TANGENTIAL = 2.0, 1.0  # N s/m^2, a fluid of about 0.3 Pa s (Gray and Hancock 1955: normal twice tangential)
+NORMAL, TANGENTIAL = 10.0, 1.0  # N s/m^2, a soft gel: 1.5 times in water, 35 on agar (Berri et al., HFSP J. 3, 2009)
+CONE = math.pi / 6  # about the axis, in which targets lie
 
 
 class SwimState(eqx.Module):
@@ -26,8 +28,8 @@ class SwimState(eqx.Module):
 class Swim(Task):
     """Bring the middle of the body within half a body length of a target 0.7 to 1 lengths away.
 
-    The target lies in any direction within 60 degrees of the body's axis, before or behind. Reward: ``near``,
-    heavy-tailed beyond half a length, 0.1 one length further.
+    The target lies in any direction within 30 degrees of the body's axis, before or behind. Reward: ``near``,
+    heavy-tailed beyond half a length, 0.1 a quarter of a length further.
 
     Attributes:
         radius: success radius over the length.
@@ -41,7 +43,7 @@ class Swim(Task):
         length = model.length(robot)
         far, tilt, turn, side = jax.random.split(key, 4)
         q, dtype = table["q"][0], table["q"].dtype
-        angle = jax.random.uniform(tilt, (), dtype, 0, jnp.pi / 3)
+        angle = jax.random.uniform(tilt, (), dtype, 0, CONE)
         azimuth = jax.random.uniform(turn, (), dtype, -jnp.pi, jnp.pi)
         sign = jnp.where(jax.random.bernoulli(side), 1, -1).astype(dtype)
         direction = jnp.stack(
@@ -55,9 +57,8 @@ class Swim(Task):
     def evaluate(self, state: SwimState, sight: Sight) -> tuple[SwimState, Terms]:
         distance = distance_between(self._middle(sight)[0], state.target)
         within = self.radius * sight.length
-        return state, Terms(
-            {"near": long_tolerance(distance, bound=within, margin=sight.length)}, distance, distance < within
-        )
+        near = long_tolerance(distance, bound=within, margin=0.25 * sight.length)
+        return state, Terms({"near": near}, distance, distance < within)
 
     def _middle(self, sight: Sight) -> tuple[Array, Array]:
         """Position and rotation of the middle of the body."""
