@@ -32,7 +32,7 @@ def layout(model: RobotModel, task: Any, inputs: tuple[str, ...], space: int, ba
 def look(model: RobotModel, state: EnvState, robot: Any) -> Sight:
     """What there is to see of the robot of the episode."""
     q, v, _ = robot.split_state(state.system.y)
-    pose, rate = model.tip_motion(robot, q, robot.configuration_derivative(q, v))
+    pose, rate = model.tip_motion(robot, q, v)
     return Sight(model, robot, q, v, pose, rate, model.length(robot), state.time, state.physics)
 
 

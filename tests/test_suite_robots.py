@@ -64,6 +64,23 @@ def test_a_scaled_robot_is_linearly_stiffer_and_more_viscous(key, x64):
     assert np.any(damping[0] != 0) and (np.any(force[0] != 0) or key == "UMArm")  # whose joints have no springs
 
 
+@over(MODULES, default=("PlanarHSA", "Swimmer", "GVS"))
+def test_the_motion_of_the_tip_is_the_rate_of_its_pose(key, x64):
+    model, robot = model_of(key), built(key)
+    q = jnp.asarray(load_table(key)["q"][-1]) + 0.05 * jnp.arange(robot.num_coordinates)
+    v = jnp.cos(jnp.arange(robot.num_velocities, dtype=q.dtype))
+
+    @zoo.compiled
+    def both(q, v):
+        q = robot.split_state(robot.project_state(robot.pack_state(q, v)))[0]
+        rate = robot.configuration_derivative(q, v)
+        end = getattr(robot, "forward_kinematics_end_effector", lambda q: robot.forward_kinematics(q, robot.length))
+        return model.tip_motion(robot, q, v), jax.jvp(end, (q,), (rate,))
+
+    for ours, autodiff in zip(*both(q, v), strict=True):
+        np.testing.assert_allclose(ours, autodiff, rtol=0, atol=1e-12)
+
+
 @over(REACHERS, default=("PlanarHSA",))
 def test_targets_are_tips_of_stable_equilibria(key, x64):
     model, robot, table = model_of(key), built(key), load_table(key)

@@ -65,6 +65,20 @@ def end_pose(chain: Chain, q: Array) -> Array:
     return pose_at(chain, q, Place(last, chain.segments.length[last]))
 
 
+def end_motion(chain: Chain, q: Array, v: Array) -> tuple[Array, Array]:
+    """Pose of the end of the last segment, rigid parts that follow its rod included, and its body twist (d,)."""
+    G, base = chain.group, base_motion(chain, q, v)
+
+    def step(so_far, x):
+        (g, eta), (tip, twist) = so_far, x
+        return (G.compose(g, tip), G.inverse_adjoint(tip) @ eta + twist), None
+
+    tips = chain.segments.tips(chain.scatter(chain.internal(q)), chain.scatter(chain.rates(v)))
+    if chain.num_segments == 1 and not chain.floating:
+        return G.compose(base.g, tips[0][0]), tips[1][0]
+    return serial(step, (base.g, base.eta), tips)[0]
+
+
 def base_jacobians(chain: Chain, q: Array) -> Array:
     """Body Jacobians (n, d, nv) of the frames at which the segments begin."""
     G = chain.group

@@ -97,6 +97,11 @@ class Segments(eqx.Module):
     def at(self, q: Array, index: int | Array, s: Array) -> Point:
         """The material point at arc length ``s`` (m) of segment ``index``; q is (n, k)."""
 
+    def tips(self, q: Array, v: Array) -> tuple[Array, Array]:
+        """Poses (n, *pose) of the tips and their body twists (n, d) at the rates ``v``, relative to the bases."""
+        g, S = self.local(q)
+        return g[:, -1], jnp.einsum("ndk,nk->nd", S[:, -1], v)
+
     @abstractmethod
     def flow(self, q: Array, v: Array) -> Relative:
         """Motion of the points relative to the segments' bases at the rates ``v``; q and v are (n, k)."""
@@ -169,6 +174,19 @@ class ConstantStrain(Rods):
             return g, S
 
         return jax.vmap(segment)(self.strain(q), self.length, self.scale, self.base_offset, self.tip_offset)
+
+    def tips(self, q: Array, v: Array) -> tuple[Array, Array]:
+        G = self.group
+
+        def segment(xi, rate, length, base_offset, tip_offset):
+            g, twist = G.exp(length * xi), length * (G.tangent(length * xi) @ rate)
+            if base_offset is not None:
+                g = G.compose(base_offset, g)
+            if tip_offset is not None:
+                g, twist = G.compose(g, tip_offset), G.inverse_adjoint(tip_offset) @ twist
+            return g, twist
+
+        return jax.vmap(segment)(self.strain(q), self.scale * v, self.length, self.base_offset, self.tip_offset)
 
     def flow(self, q: Array, v: Array) -> Relative:
         G, d = self.group, self.group.dim

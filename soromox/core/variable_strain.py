@@ -118,6 +118,26 @@ class VariableStrain(Rods):
 
         return jax.vmap(segment)(q, self.joint, self.length, self.reference, self.piece_basis, self.piece)
 
+    def tips(self, q: Array, v: Array) -> tuple[Array, Array]:
+        G = self.group
+
+        def segment(q, v, joint, length, reference, basis, width):
+            def exponents(q):
+                pieces = jax.vmap(lambda B, w: _magnus(G, B, w, length, reference, q)[0])(basis, width)
+                return jnp.concatenate([(joint @ q)[None], pieces])
+
+            def move(omega, rate):
+                return G.exp(omega), G.tangent(omega) @ rate
+
+            def carry(so_far, x):
+                return G.compose(so_far[0], x[0]), G.inverse_adjoint(x[0]) @ so_far[1] + x[1]
+
+            moves = jax.vmap(move)(*jax.jvp(exponents, (q,), (v,)))
+            first, rest = (jax.tree.map(lambda x, i=i: x[i], moves) for i in (0, slice(1, None)))
+            return jax.lax.scan(lambda *x: (carry(*x), None), first, rest)[0]
+
+        return jax.vmap(segment)(q, v, self.joint, self.length, self.reference, self.piece_basis, self.piece)
+
     def flow(self, q: Array, v: Array) -> Relative:
         G, d, jointed = self.group, self.group.dim, any(self.joint_widths)
 

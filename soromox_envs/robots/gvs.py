@@ -11,7 +11,7 @@ import numpy as np
 from soromox.actuation import tendons
 from soromox.core import StrainBasis
 from soromox.systems import GVS, Circle, GVSParams, GVSSegment, IsotropicMaterialParams, LinkSpec
-from soromox_envs.robots.model import RobotModel, Scaling, chain_length, chain_tip
+from soromox_envs.robots.model import RobotModel, Scaling, chain_length
 
 MAX_TENSION = 5.0  # N
 AZIMUTHS = np.deg2rad([30.0, 150.0, 270.0])
@@ -52,7 +52,6 @@ MODEL = RobotModel(
     key="GVS",
     build=build,
     length=chain_length,
-    tip_pose=chain_tip,
     rate_limit=10.0,
     lag=0.02,
     solver="RosenbrockW2",

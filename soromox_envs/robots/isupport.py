@@ -4,7 +4,7 @@ Up to 1 bar a chamber. Each section is one piece of constant strain.
 """
 
 from soromox.systems import ISupport, ISupportParams, ISupportStructure
-from soromox_envs.robots.model import LINK_SCALING, RobotModel, chain_length, chain_tip
+from soromox_envs.robots.model import LINK_SCALING, RobotModel, chain_length
 
 MAX_PRESSURE = 1e5  # Pa
 
@@ -19,7 +19,6 @@ MODEL = RobotModel(
     key="ISupport",
     build=build,
     length=chain_length,
-    tip_pose=chain_tip,
     rate_limit=2e5,
     lag=0.05,
     solver="RosenbrockW2",

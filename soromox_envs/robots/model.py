@@ -58,11 +58,6 @@ def chain_length(robot: Any) -> Array:
     return robot.length
 
 
-def chain_tip(robot: Any, q: Array) -> Array:
-    """Pose of the end of the backbone."""
-    return kinematics.end_pose(robot.assemble(), q)
-
-
 @dataclass(frozen=True)
 class RobotModel:
     """A robot of the suite: how to build it, how it is driven, how it is integrated and scaled.
@@ -71,7 +66,6 @@ class RobotModel:
         key: first part of the environment id.
         build: makes the robot, from keyword options.
         length: robot to its length from base to tip, rigid parts included, m.
-        tip_pose: (robot, q) to the pose of the tip.
         rate_limit: fastest change of the actuation, input units per second.
         lag: time constant of the actuators, s; 0 for none.
         solver, solver_dt: default integration, from the measured table in docs/solvers.md.
@@ -84,6 +78,7 @@ class RobotModel:
         max_tip_force: force at the tip that moves it by about a tenth of the length, N.
         body_radius: of the thickest section, m.
         control_dt: control interval of the agent, s.
+        tip_offset: robot to the pose of the tip relative to the end of the last segment, where it is not there.
         velocity_names: names of the velocities where they are no rates of q: the base of a floating robot.
         turns: whether the coordinates are angles that may turn all around, observed within (-pi, pi].
         instantaneous: whether actuators follow a command at once, without lag or rate limit.
@@ -93,7 +88,6 @@ class RobotModel:
     key: str
     build: Callable[..., SoftRobot]
     length: Callable[[Any], Array]
-    tip_pose: Callable[[Any, Array], Array]
     rate_limit: float
     lag: float
     solver: str
@@ -108,6 +102,7 @@ class RobotModel:
     max_tip_force: float
     body_radius: float
     control_dt: float = 0.05
+    tip_offset: Callable[[Any], Array] | None = None
     velocity_names: tuple[str, ...] = ()
     turns: bool = False
     instantaneous: bool = False
@@ -128,9 +123,13 @@ class RobotModel:
         inner = jax.vmap(robot.group.position)(robot.forward_kinematics_abscissa_batched(q, s))
         return jnp.concatenate([inner, self.tip_position(robot, q)[None]])
 
-    def tip_motion(self, robot: SoftRobot, q: Array, q_dot: Array) -> tuple[Array, Array]:
+    def tip_pose(self, robot: Any, q: Array) -> Array:
+        """Pose of the tip."""
+        return self.tip_motion(robot, q, jnp.zeros(robot.num_velocities, q.dtype))[0]
+
+    def tip_motion(self, robot: Any, q: Array, v: Array) -> tuple[Array, Array]:
         """Pose of the tip and its rate; traced once a program."""
-        return _tip_motion(self.tip_pose, robot, q, q_dot)
+        return _tip_motion(self.tip_offset, robot, q, v)
 
     def make_solver(self, robot: SoftRobot) -> AbstractSolver:
         """The default solver for this robot."""
@@ -138,8 +137,13 @@ class RobotModel:
 
 
 @eqx.filter_jit
-def _tip_motion(tip_pose: Callable[[Any, Array], Array], robot: SoftRobot, q: Array, q_dot: Array):
-    return jax.jvp(lambda q: tip_pose(robot, q), (q,), (q_dot,))
+def _tip_motion(tip_offset: Callable[[Any], Array] | None, robot: Any, q: Array, v: Array) -> tuple[Array, Array]:
+    G = robot.group
+    pose, twist = kinematics.end_motion(robot.assemble(), q, v)
+    if tip_offset is not None:
+        offset = tip_offset(robot)
+        pose, twist = G.compose(pose, offset), G.inverse_adjoint(offset) @ twist
+    return pose, G.pose_rate(pose, twist)
 
 
 def input_limits(robot: SoftRobot) -> tuple[np.ndarray, np.ndarray]:

@@ -7,9 +7,9 @@ with 25 N eight of them would halve its length and throw it about chaotically. T
 (G = E / 3) and has a Kelvin-Voigt damping of 318 Pa s.
 
 ``HemisphereArm``: ``PCS`` as that environment drives it, without gravity and lag, at most 0.5 N a step at 15 Hz.
-``Swimmer``: the body of ``PCS2``, its base free, in a medium that carries its weight; its tendons are twice as quick. It bends
-and twists, but neither stretches nor shears: those stiff strains would ask for steps below a millisecond, since a
-method that damps them, as RosenbrockW2 does, gives a free body a spurious thrust that outswims the drag.
+``Swimmer``: the body of ``PCS2``, its base free, in a medium that carries its weight; its tendons are twice as fast. It
+bends and twists, but neither stretches nor shears: those stiff strains would ask for steps below a millisecond, since
+a method that damps them, as RosenbrockW2 does, gives a free body a spurious thrust that outswims the drag.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ import numpy as np
 
 from soromox.actuation import tendons
 from soromox.systems import PCS, PCSParams, PCSStructure
-from soromox_envs.robots.model import LINK_SCALING, RobotModel, chain_length, chain_tip
+from soromox_envs.robots.model import LINK_SCALING, RobotModel, chain_length
 
 YOUNG_MODULUS = 0.25e6  # Pa
 DAMPING = 318.0  # Pa s
@@ -89,7 +89,6 @@ def build_swimmer() -> PCS:
 def _model(key: str, build: Callable[[], PCS], segments: int, **facts: Any) -> RobotModel:
     common: dict[str, Any] = dict(
         length=chain_length,
-        tip_pose=chain_tip,
         lag=0.02,
         coordinate_names=tuple(f"{name}_{i}" for i in range(segments) for name in STRAINS),
         coordinate_scale=(0.1, 0.1, 0.1, 4.0, 4.0, 4.0) * segments,

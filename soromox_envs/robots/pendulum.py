@@ -10,7 +10,7 @@ import numpy as np
 
 from soromox.actuation import joint_efforts
 from soromox.systems import Pendulum, PendulumParams
-from soromox_envs.robots.model import JOINT_SCALING, RobotModel, chain_length, chain_tip
+from soromox_envs.robots.model import JOINT_SCALING, RobotModel, chain_length
 
 LENGTH, MASS = 0.25, 0.2  # m, kg
 MAX_TORQUE = 0.5  # N m
@@ -36,7 +36,6 @@ MODEL = RobotModel(
     key="Pendulum",
     build=build,
     length=chain_length,
-    tip_pose=chain_tip,
     rate_limit=10.0,
     lag=0.02,
     solver="RK4",

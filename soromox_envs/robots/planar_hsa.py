@@ -61,11 +61,6 @@ def length(robot: PlanarHSA) -> Array:
     return jnp.sum(p.length + p.proximal_cap_length + p.distal_cap_length + p.platform_dimension[:, 1])
 
 
-def tip_pose(robot: PlanarHSA, q: Array) -> Array:
-    """End-effector pose [theta, x, y]."""
-    return robot.forward_kinematics_end_effector(q)
-
-
 STIFFNESSES = ("bending_stiffness", "shear_stiffness", "axial_stiffness")
 SCALING = Scaling(
     stiffness=(
@@ -80,7 +75,7 @@ MODEL = RobotModel(
     key="PlanarHSA",
     build=build,
     length=length,
-    tip_pose=tip_pose,
+    tip_offset=lambda robot: robot.params.end_effector_offset,
     rate_limit=5.8,
     lag=0.0,
     solver="RK4",

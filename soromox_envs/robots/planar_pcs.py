@@ -6,7 +6,7 @@ Kelvin-Voigt damping 318 Pa s. A pair of antagonistic tendons at 18 mm ends with
 
 from soromox.actuation import tendons
 from soromox.systems import PlanarPCS, PlanarPCSParams
-from soromox_envs.robots.model import LINK_SCALING, RobotModel, chain_length, chain_tip
+from soromox_envs.robots.model import LINK_SCALING, RobotModel, chain_length
 
 YOUNG_MODULUS = 0.5e6  # Pa
 OFFSET = 0.018  # m
@@ -37,7 +37,6 @@ MODEL = RobotModel(
     key="PlanarPCS",
     build=build,
     length=chain_length,
-    tip_pose=chain_tip,
     rate_limit=60.0,
     lag=0.02,
     solver="RosenbrockW2",

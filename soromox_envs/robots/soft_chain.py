@@ -10,7 +10,7 @@ import numpy as np
 
 from soromox.actuation import joint_efforts
 from soromox.systems import ArticulatedSoftRobot, ArticulatedSoftRobotParams
-from soromox_envs.robots.model import JOINT_SCALING, RobotModel, chain_length, chain_tip
+from soromox_envs.robots.model import JOINT_SCALING, RobotModel, chain_length
 
 LINKS = 5
 LENGTH, RADIUS = 0.1, 0.02  # m
@@ -42,7 +42,6 @@ MODEL = RobotModel(
     key="SoftChain",
     build=build,
     length=chain_length,
-    tip_pose=chain_tip,
     rate_limit=6.0,
     lag=0.02,
     solver="RosenbrockW2",

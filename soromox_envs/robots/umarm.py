@@ -5,7 +5,7 @@ The joints have no springs: all stiffness is that of the pressurised muscles.
 
 from soromox.systems import UMArm
 from soromox.systems.articulated import umarm_muscles
-from soromox_envs.robots.model import JOINT_SCALING, RobotModel, chain_length, chain_tip
+from soromox_envs.robots.model import JOINT_SCALING, RobotModel, chain_length
 
 MAX_PRESSURE = 2e5  # Pa
 
@@ -19,7 +19,6 @@ MODEL = RobotModel(
     key="UMArm",
     build=build,
     length=chain_length,
-    tip_pose=chain_tip,
     rate_limit=4e5,
     lag=0.05,
     solver="RK4",
