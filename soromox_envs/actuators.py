@@ -1,4 +1,4 @@
-"""One control interval: actuators that lag behind the command, and the physics they drive."""
+"""One control interval: actions to commands, actuators that lag behind them, and the physics they drive."""
 
 import math
 from typing import Any
@@ -10,6 +10,17 @@ from soromox.systems import SystemState
 from soromox_envs.physics import TipPush
 from soromox_envs.robots.model import RobotModel
 from soromox_envs.state import EnvParams, EnvState
+
+
+def commanded(before: Array, action: Array, params: EnvParams, dt: float, mode: str, units: str) -> Array:
+    """The command (m,) that a finite action (m,) asks for, after another one ``before`` it."""
+    lower, upper = params.lower, params.upper
+    if units == "physical":
+        return jnp.clip(action, lower, upper)
+    action = jnp.clip(action, -1, 1)
+    if mode == "absolute":
+        return 0.5 * (lower + upper) + 0.5 * (upper - lower) * action
+    return jnp.clip(before + action * params.rate_limit * dt, lower, upper)
 
 
 def advance(

@@ -211,7 +211,9 @@ class SoftRobotEnv:
     ) -> tuple[Any, EnvState, Array, Array, dict[str, Any]]:
         action = jnp.asarray(action, state.system.y.dtype)
         sane = jnp.all(jnp.isfinite(action))
-        command = self._command(state, jnp.where(jnp.isfinite(action), action, 0), params)
+        finite = jnp.where(jnp.isfinite(action), action, 0)
+        modes = self.action_mode, self.action_units_mode
+        command = actuators.commanded(state.command, finite, params, self.control_dt, *modes)
         robot = params.robot if state.physics is None else state.physics.robot(params.robot, self.model)
         system = actuators.advance(self.model, robot, state, command, params, self.task.surroundings(robot))
         healthy = sane & ~state.diverged & jnp.all(jnp.isfinite(system.y))
@@ -225,7 +227,10 @@ class SoftRobotEnv:
         task, terms = self.task.evaluate(state.task, sight)
         moved = moved.replace(task=task)
         obs = self._observation(moved, sight, params, noise)
-        reward = self.task.reward_of(*self._goals(obs)) if self.task.goal_conditioned else self.task.reward(terms)
+        if self.task.goal_conditioned:
+            reward = self.task.reward_of(obs["achieved_goal"], obs["desired_goal"])
+        else:
+            reward = self.task.reward(terms)
         info = {
             "is_success": terms.is_success & healthy,
             "distance": terms.distance,
@@ -288,23 +293,11 @@ class SoftRobotEnv:
         achieved, desired = (goal.astype(jnp.float32) for goal in self.task.goals(state.task, sight))
         return {"observation": whole, "achieved_goal": achieved, "desired_goal": desired}
 
-    def _goals(self, obs: dict[str, Array]) -> tuple[Array, Array]:
-        return obs["achieved_goal"], obs["desired_goal"]
-
     def render(self, state: EnvState, params: EnvParams | None = None) -> np.ndarray:
         """An image (H, W, 3) uint8 of the robot and its task; needs no display."""
         from soromox_envs.rendering import render_state
 
         return render_state(self, state, self.default_params if params is None else params)
-
-    def _command(self, state: EnvState, action: Array, params: EnvParams) -> Array:
-        lower, upper = params.lower, params.upper
-        if self.action_units_mode == "physical":
-            return jnp.clip(action, lower, upper)
-        action = jnp.clip(action, -1, 1)
-        if self.action_mode == "absolute":
-            return 0.5 * (lower + upper) + 0.5 * (upper - lower) * action
-        return jnp.clip(state.command + action * params.rate_limit * self.control_dt, lower, upper)
 
 
 def _nothing(x: Any) -> bool:

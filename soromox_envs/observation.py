@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
+from soromox.core.base import pose_from_coordinates
 from soromox_envs.robots.model import RobotModel
 from soromox_envs.state import EnvParams, EnvState
 from soromox_envs.tasks.base import Sight
@@ -48,7 +49,7 @@ def entries(task: Any, state: EnvState, sight: Sight, params: EnvParams, noise: 
     base = robot.num_base_coordinates
     v, position, rotation, velocity = sight.v, sight.tip - sight.origin, sight.rotation, sight.velocity
     if robot.floating_base:
-        pose = robot.forward_kinematics(sight.q, jnp.zeros((), dtype))
+        pose = pose_from_coordinates(robot.is_planar, sight.q[:base])
         to_base = G.rotation(pose).T
         turn, shift = jnp.split(v[: robot.num_base_velocities], [G.angular])
         turn = to_base @ turn if G.angular == 3 else turn

@@ -18,6 +18,13 @@ NORMAL, TANGENTIAL = 10.0, 1.0  # N s/m^2, a soft gel: 1.5 times in water, 35 on
 CONE = math.pi / 6  # about the axis, in which targets lie
 
 
+@eqx.filter_jit
+def _middle(robot: Any, q: Array) -> tuple[Array, Array]:
+    """Position and rotation of the middle of the body; traced once a program."""
+    pose = robot.forward_kinematics(q, 0.5 * robot.length)
+    return robot.group.position(pose), robot.group.rotation(pose)
+
+
 class SwimState(eqx.Module):
     """``target`` (space,), m, in the world."""
 
@@ -49,24 +56,18 @@ class Swim(Task):
         direction = jnp.stack(
             [sign * jnp.cos(angle), jnp.sin(angle) * jnp.cos(azimuth), jnp.sin(angle) * jnp.sin(azimuth)]
         )
-        pose = robot.forward_kinematics(q, 0.5 * length)
+        position, rotation = _middle(robot, q)
         distance = length * jax.random.uniform(far, (), dtype, 0.7, 1.0)
-        target = robot.group.position(pose) + robot.group.rotation(pose) @ (distance * direction)
-        return SwimState(target), Start(q, table["u"][0])
+        return SwimState(position + rotation @ (distance * direction)), Start(q, table["u"][0])
 
     def evaluate(self, state: SwimState, sight: Sight) -> tuple[SwimState, Terms]:
-        distance = distance_between(self._middle(sight)[0], state.target)
+        distance = distance_between(_middle(sight.robot, sight.q)[0], state.target)
         within = self.radius * sight.length
         near = long_tolerance(distance, bound=within, margin=0.25 * sight.length)
         return state, Terms({"near": near}, distance, distance < within)
 
-    def _middle(self, sight: Sight) -> tuple[Array, Array]:
-        """Position and rotation of the middle of the body."""
-        pose = sight.robot.forward_kinematics(sight.q, 0.5 * sight.length)
-        return sight.robot.group.position(pose), sight.robot.group.rotation(pose)
-
     def observe(self, state: SwimState, sight: Sight) -> Array:
-        position, rotation = self._middle(sight)
+        position, rotation = _middle(sight.robot, sight.q)
         return rotation.T @ (state.target - position) / sight.length
 
     def observation_names(self, axes: tuple[str, ...]) -> tuple[str, ...]:
@@ -76,4 +77,4 @@ class Swim(Task):
         return ViscousDrag(robot, NORMAL, TANGENTIAL)
 
     def picture(self, state: SwimState, sight: Sight) -> Picture:
-        return Picture(state.target, self.radius * sight.length, point=self._middle(sight)[0])
+        return Picture(state.target, self.radius * sight.length, point=_middle(sight.robot, sight.q)[0])
