@@ -72,15 +72,15 @@ def play(env: Any, params: Any, key: Array, actions: Array) -> tuple[Any, Play]:
     return first, jax.lax.scan(step, state, (jnp.arange(actions.shape[0]), actions))[1]
 
 
-def check(env_id: str, randomization: str = "none") -> Iterator[tuple[str, str]]:
-    """Names of the checks as they pass, and what was looked at.
+def check(env_id: str, randomization: str = "none", lanes: int = LANES) -> Iterator[tuple[str, str]]:
+    """Names of the checks as they pass, and what was looked at; each kind of actions drives ``lanes`` episodes.
 
     Raises:
         Violation: the first one that does not.
     """
     env, params = registry.make(env_id, randomization=randomization)
     limit = int(params.max_steps_in_episode)
-    actions = excitations(limit + SICK_STEP, LANES, env.num_actions)
+    actions = excitations(limit + SICK_STEP, lanes, env.num_actions)
     yield "spaces", _spaces(env, params)
     yield "one compilation", _alike(env, params)
     run: Callable[[Array], tuple[Any, Play]] = partial(play, env, params, jax.random.key(1))
@@ -165,7 +165,7 @@ def _divergence(run: Callable, actions: Array, healthy: Play) -> str:
     penalty = float(sick.reward[SICK_STEP, SICK_LANE])
     _require(penalty == DIVERGENCE_PENALTY, f"the penalty must be {DIVERGENCE_PENALTY:g}, got {penalty:g}")
     _require(all(np.isfinite(x).all() for x in jax.tree.leaves(sick)), "everything returned must stay finite")
-    others = np.arange(LANES) != SICK_LANE
+    others = np.arange(healthy.reward.shape[1]) != SICK_LANE
     pairs = zip(jax.tree.leaves(sick), jax.tree.leaves(healthy), strict=True)
     equal = (np.array_equal(a[:, others], b[:, others]) for a, b in pairs)
     _require(all(equal), "the other lanes must not change by a bit")

@@ -1,17 +1,14 @@
-"""The whole registry: every id keeps the contract, survives hard physics, and rewards what it should.
+"""The whole registry: every id keeps the contract under hard physics, and rewards what it should.
 
 The default suite tries one id a task; `make contract` all of them.
 """
 
-from functools import partial
-
 import jax
-import jax.numpy as jnp
 import pytest
 
 import soromox_envs
 from agents.controllers import make_model_based_policy
-from soromox_envs.check import check, excitations
+from soromox_envs.check import check
 from soromox_envs.registry import entry_of
 from soromox_envs.tasks import task_of
 
@@ -27,31 +24,9 @@ def over(default):
     return pytest.mark.parametrize("env_id", [pytest.param(id, marks=marks[id]) for id in IDS])
 
 
-@partial(jax.jit, static_argnums=0)
-def play(env, params, key, actions):
-    """What ``step_env`` returned (steps, lanes) under given actions."""
-    keys = jax.random.split(key, actions.shape[1])
-    state = jax.vmap(env.reset_env, (0, None))(keys, params)[1]
-
-    def step(state, action):
-        obs, state, reward, terminated, info = jax.vmap(env.step_env, (0, 0, 0, None))(keys, state, action, params)
-        vector = obs["observation"] if isinstance(obs, dict) else obs
-        return state, (jnp.isfinite(reward).all() & jnp.isfinite(vector).all(), terminated, info["diverged"])
-
-    return jax.lax.scan(step, state, actions)[1]
-
-
 @over(DEFAULT)
-def test_every_id_keeps_the_contract(env_id):
-    assert len(list(check(env_id))) >= 10
-
-
-@over(("Pendulum-SwingUp-v0",))
-def test_no_state_diverges_in_200_episodes_of_hard_physics(env_id):
-    env, params = soromox_envs.make(env_id, randomization="hard")
-    for name, actions in excitations(env.task.max_steps, HARD_LANES, env.num_actions).items():
-        finite, terminated, diverged = play(env, params, jax.random.key(7), actions)
-        assert bool(finite.all()) and not bool(terminated.any()) and not bool(diverged.any()), name
+def test_every_id_keeps_the_contract_over_200_episodes_of_hard_physics(env_id):
+    assert len(list(check(env_id, randomization="hard", lanes=HARD_LANES))) == 10
 
 
 @over(("PlanarHSA-Reach-v0",))
@@ -76,7 +51,8 @@ def test_running_away_scores_below_doing_nothing_below_the_model_based_policy(en
 
     away, nothing, towards = (float(returns(sign, keys)) for sign in (-1.0, 0.0, 1.0))
     assert nothing < towards
-    if env.model.key not in ("Pendulum", "Swimmer"):  # an opposite torque still swings, and an opposite stroke swims
+    # an opposite torque still swings a pendulum; tendons that are slack at first cannot be let go of
+    if env.model.key not in ("Pendulum", "Swimmer", "HemisphereArm"):
         assert away < nothing
 
 

@@ -61,6 +61,11 @@ def length(robot: PlanarHSA) -> Array:
     return jnp.sum(p.length + p.proximal_cap_length + p.distal_cap_length + p.platform_dimension[:, 1])
 
 
+def tip_offset(robot: PlanarHSA) -> Array:
+    """End effector [theta, x, y] relative to the last platform's outer face."""
+    return robot.params.end_effector_offset
+
+
 STIFFNESSES = ("bending_stiffness", "shear_stiffness", "axial_stiffness")
 SCALING = Scaling(
     stiffness=(
@@ -75,7 +80,7 @@ MODEL = RobotModel(
     key="PlanarHSA",
     build=build,
     length=length,
-    tip_offset=lambda robot: robot.params.end_effector_offset,
+    tip_offset=tip_offset,
     rate_limit=5.8,
     lag=0.0,
     solver="RK4",
