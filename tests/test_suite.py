@@ -9,6 +9,7 @@ import pytest
 import soromox_envs
 from agents.controllers import make_model_based_policy
 from soromox_envs.check import check
+from soromox_envs.docs import read_scores
 from soromox_envs.registry import entry_of
 from soromox_envs.tasks import task_of
 
@@ -61,3 +62,10 @@ def test_every_id_has_the_horizon_of_its_task_and_named_reward_terms():
         task, entry = task_of(env_id.split("-")[1]), entry_of(env_id)
         assert task.max_steps == entry.max_episode_steps and task.reward_names
         assert 0 < entry.reward_threshold <= task.max_steps
+
+
+def test_what_counts_as_solved_is_within_reach_of_the_model_based_policy():
+    scores = read_scores()
+    assert set(scores) <= set(IDS) and len(scores) > 50
+    for env_id, score in scores.items():
+        assert score["zero"] < entry_of(env_id).reward_threshold <= score["model_based"], env_id
