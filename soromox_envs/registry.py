@@ -47,6 +47,7 @@ _THRESHOLDS = {
     ("UMArm", "PayloadReach"): 80.0,
     ("PCS", "Regulate"): 150.0,
     ("PCS2", "Regulate"): 150.0,
+    ("ISupport", "Regulate"): 130.0,
     ("PlanarPCS", "Disturbance"): 80.0,
     ("PCS", "Disturbance"): 75.0,
     ("ISupport", "Disturbance"): 80.0,
