@@ -40,6 +40,7 @@ _TABLE: dict[str, tuple[tuple[str, ...], int, float]] = {
 _THRESHOLDS = {
     ("SoftChain", "Reach"): 85.0,
     ("SoftChain", "GoalReach"): 85.0,
+    ("SoftChain", "Disturbance"): 80.0,
     ("UMArm", "Reach"): 80.0,
     ("UMArm", "GoalReach"): 80.0,
     ("UMArm", "Track"): 175.0,
