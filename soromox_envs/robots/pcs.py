@@ -130,7 +130,7 @@ _HEMISPHERE_ARM = replace(
     rate_limit=7.5,
     lag=0.0,
     instantaneous=True,
-    solver_dt=1 / 120,
+    solver_dt=1 / 240,
     actuator_dt=1 / 15,
     control_dt=1 / 15,
 )
