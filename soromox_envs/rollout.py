@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 import jax
@@ -11,6 +12,8 @@ from jax import Array
 
 from soromox_envs.progress import progress
 
+POLICIES = "soromox_envs.policies"
+"""Entry points by which packages offer policies: ``make(env, params)``, with ``init()`` and a call like ``Act``."""
 Act = Callable[[Any, Any, Array], tuple[Array, Any]]
 
 
@@ -24,17 +27,23 @@ class Episode(NamedTuple):
     terminated: bool
 
 
+def policy_names() -> tuple[str, ...]:
+    """What ``policy_of`` knows."""
+    return "zero", "random", *sorted(entry_points(group=POLICIES).names)
+
+
 def policy_of(name: str, env: Any, params: Any) -> tuple[Any, Act]:
     """The policy's memory at the start, and ``act(obs, memory, key) -> action, memory``.
 
     Raises:
-        ValueError: an id without a model-based policy.
+        ValueError: a policy that there is not, or not for this id.
     """
-    if name == "model-based":
-        from agents.controllers import make_model_based_policy
-
-        policy = make_model_based_policy(env, params)
+    found = entry_points(group=POLICIES, name=name)
+    if found:
+        policy = next(iter(found)).load()(env, params)
         return policy.init(), policy
+    if name not in ("zero", "random"):
+        raise ValueError(f"policy must be one of {', '.join(policy_names())}, got {name!r}")
     size = (env.num_actions,)
     if name == "random":
         return None, lambda obs, memory, key: (jax.random.uniform(key, size, jnp.float32, -1, 1), memory)

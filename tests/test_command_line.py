@@ -49,7 +49,7 @@ def test_show_tells_what_the_environment_knows(capsys):
         (["show", "PlanarHSA-Reech-v0"], "no environment with the id 'PlanarHSA-Reech-v0'; did you mean 'PlanarHSA-Re"),
         (["targets", "Robot"], "unknown robot 'Robot'; the suite has PlanarHSA"),
         (["rollout", REACH, "--steps", "0"], "--steps: expected a positive whole number, got '0'"),
-        (["rollout", REACH, "--policy", "best"], "--policy: invalid choice: 'best'"),
+        (["rollout", REACH, "--policy", "best"], "policy must be one of zero, random, model-based, got 'best'"),
         (["rollout", REACH, "--video", "nowhere/film.mp4"], "--video: expected a file .mp4 in a folder that exists"),
         (["rollout", REACH, "--randomization", "wild"], "randomization must be one of none, mild, hard"),
         ([], "the following arguments are required: COMMAND"),
@@ -62,6 +62,11 @@ def test_mistakes_are_one_sentence_and_exit_code_2(arguments, sentence, capsys):
         code = exit.code
     said = capsys.readouterr().err
     assert code == 2 and sentence in said and said.count("\n") == 1
+
+
+def test_rollout_plays_policies_that_packages_offer(capsys):
+    assert main(["rollout", REACH, "--policy", "model-based", "--steps", "40"]) == 0
+    assert "model-based policy" in (said := capsys.readouterr().out) and "yes at the end" in said
 
 
 def test_rollout_plays_the_episode_of_every_face(capsys, tmp_path):

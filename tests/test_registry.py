@@ -1,8 +1,10 @@
 """The table of ids and the spaces."""
 
+import ast
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import gymnasium
 import jax
@@ -13,6 +15,8 @@ from adapter_checks import DOUBLE, every_id
 import soromox_envs
 from soromox_envs import registry
 from soromox_envs.spaces import Box
+
+ROOT = Path(__file__).parent.parent
 
 
 def test_import_is_light_and_registers_the_ids():
@@ -95,3 +99,12 @@ def test_boxes_refuse_bad_bounds():
         Box(0.0, np.ones(3), (2,))
     with pytest.raises(ValueError, match="finite with low <= high"):
         Box(0.0, np.inf, (2,))
+
+
+@pytest.mark.parametrize(("package", "above"), [("soromox", {"soromox_envs", "agents"}), ("soromox_envs", {"agents"})])
+def test_imports_point_one_way(package, above):
+    for path in (ROOT / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not above & {name.split(".")[0] for name in names}, path
