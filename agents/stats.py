@@ -7,7 +7,7 @@ import numpy as np
 
 def interquartile_mean(scores: np.ndarray, axis: int = -1) -> np.ndarray:
     """Mean of the middle half of the scores; the scores at the quartiles count in part."""
-    scores = np.sort(np.asarray(scores, np.float64), axis=axis)
+    scores = np.sort(np.asarray(scores, float), axis=axis)
     count = scores.shape[axis]
     # Score i covers the quantiles [i, i + 1] / count; its weight is what of them lies in the middle half.
     edges = np.clip(np.arange(count + 1) / count, 0.25, 0.75)
@@ -25,7 +25,7 @@ def stratified_bootstrap(
     generator = np.random.default_rng(seed)
     samples = []
     for scores in strata:
-        scores = np.asarray(scores, np.float64)
+        scores = np.asarray(scores, float)
         samples.append(scores[generator.integers(0, scores.size, (repetitions, scores.size))])
     values = statistic(np.concatenate(samples, axis=1), axis=1)
     tail = (1 - confidence) / 2

@@ -130,9 +130,7 @@ def parser() -> Parser:
     for sub in (roll, contract):
         sub.add_argument("id", type=known_id, metavar="ID")
         sub.add_argument("--randomization", default="none", help="none, mild, hard, failure or pulses (default none)")
-    roll.add_argument(
-        "--policy", default="zero", help="zero, random, or a package's, such as model-based"
-    )
+    roll.add_argument("--policy", default="zero", help="zero, random, or a package's, such as model-based")
     roll.add_argument("--steps", type=positive, help="default: an episode")
     roll.add_argument("--seed", type=int, default=0)
     roll.add_argument("--video", type=new_file, metavar="FILE", help="write an MP4")
