@@ -4,7 +4,7 @@ A policy is an equinox module; `carry` is its memory: any pytree, fresh for ever
 """
 
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -12,7 +12,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from agents.networks import Normaliser, TanhMLP
-from agents.ppo import Agent
+
+if TYPE_CHECKING:  # PPO needs optax, policies do not
+    from agents.ppo import Agent
 
 
 class Policy(eqx.Module):
@@ -69,7 +71,7 @@ class PPOPolicy(MemorylessPolicy):
     actor: TanhMLP
     normaliser: Normaliser
 
-    def __init__(self, agent: Agent):
+    def __init__(self, agent: "Agent"):
         self.actor, self.normaliser = agent.network.actor, agent.normaliser
 
     def action(self, observation: Float[Array, " n"], key: PRNGKeyArray) -> Float[Array, " m"]:
