@@ -1,9 +1,8 @@
 """How each operation of a program runs when the lanes are the last axis of its operands."""
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from math import prod
-from operator import add, mul
 from typing import Any, NamedTuple
 
 import jax
@@ -28,7 +27,9 @@ class Lanes(NamedTuple):
         XLA takes products and sums for cheap enough to be computed anew inside each of their consumers, so that
         chains of them grow exponentially, but not quotients.
         """
-        return x / self.one.astype(x.dtype) if jnp.issubdtype(x.dtype, jnp.inexact) else x
+        if not jnp.issubdtype(x.dtype, jnp.inexact):
+            return x
+        return lax.div(x, lax.broadcast(lax.convert_element_type(self.one, x.dtype), x.shape))
 
     def spread(self, x: Any) -> Array:
         """What all lanes share, with lanes."""
@@ -95,9 +96,14 @@ def _vmapped(eqn, operands, flags, lanes):
 
 def _elementwise(eqn, operands, flags, lanes):
     shape = (*eqn.outvars[0].aval.shape, lanes.count)
-    operands = [x if flag else lanes.spread(x) for x, flag in zip(operands, flags, strict=True)]
-    # some take scalars beside arrays, or axes of one beside longer ones
-    operands = [x if x.shape == shape else jnp.broadcast_to(x, shape) for x in operands]
+
+    def fit(x: Any, flag: bool) -> Array:
+        # some take scalars beside arrays, or axes of one beside longer ones
+        if flag:
+            return x if x.shape == shape else jnp.broadcast_to(x, shape)
+        return lax.broadcast_in_dim(x, shape, range(len(shape) - 1) if np.ndim(x) else ())
+
+    operands = list(map(fit, operands, flags))
     return [eqn.primitive.bind(*operands, **eqn.params)], [True]
 
 
@@ -163,7 +169,7 @@ def _reduce_sum(params, x, lanes):
     count = prod(x.shape[axis] for axis in axes)
     if not 0 < count <= UNROLLED:
         return jnp.sum(x, axes)
-    return reduce(add, _along(x, axes))
+    return reduce(lax.add, _along(x, axes))
 
 
 @_rule("concatenate")
@@ -180,28 +186,34 @@ def _stack(eqn, operands, flags, lanes):
 
 @_rule("dot_general")
 def _dot_general(eqn, operands, flags, lanes):
-    contracted, batch = eqn.params["dimension_numbers"]
-    shapes = [atom.aval.shape for atom in eqn.invars]
-    if not 0 < prod(shapes[0][axis] for axis in contracted[0]) <= UNROLLED:
+    contracted, _ = numbers = eqn.params["dimension_numbers"]
+    if not 0 < prod(eqn.invars[0].aval.shape[axis] for axis in contracted[0]) <= UNROLLED:
         return _vmapped(eqn, operands, flags, lanes)
+    operands = [x if flag else lax.expand_dims(x, (x.ndim,)) for x, flag in zip(operands, flags, strict=True)]
+    return [_product(*operands, lanes.one, numbers, lanes.count)], [True]
+
+
+@partial(jax.jit, static_argnums=(3, 4), inline=False)
+def _product(left, right, one, numbers, count):
+    """Product with lanes on the last axis as a sum of elementwise ones; equal products are traced and lowered once."""
+    contracted, batch = numbers
     kept = [
-        [*b, *(axis for axis in range(len(shape)) if axis not in (*b, *c))]
-        for shape, b, c in zip(shapes, batch, contracted, strict=True)
+        [*b, *(axis for axis in range(x.ndim - 1) if axis not in (*b, *c))]
+        for x, b, c in zip((left, right), batch, contracted, strict=True)
     ]
-    shared, out_shape = len(batch[0]), (*eqn.outvars[0].aval.shape, lanes.count)
+    shared, free = len(batch[0]), len(kept[0])
+    sizes = (*(left.shape[axis] for axis in kept[0]), *(right.shape[axis] for axis in kept[1][shared:]), count)
     sides = []
-    for i, (x, flag) in enumerate(zip(operands, flags, strict=True)):
-        x = x if flag else lax.expand_dims(x, (len(shapes[i]),))
-        order = np.argsort(np.argsort(kept[i]))
+    for x, mine, axes, start in zip((left, right), kept, contracted, (shared, free), strict=True):
+        order = np.argsort(np.argsort(mine))
         # axes shared, free on the left, free on the right, lanes
-        start = shared if i == 0 else len(kept[0])
-        axes = (*range(shared), *range(start, start + len(kept[i]) - shared), len(out_shape) - 1)
-        for y in _along(x, contracted[i]):
+        places = (*range(shared), *range(start, start + len(mine) - shared), len(sizes) - 1)
+        for y in _along(x, axes):
             if np.any(np.diff(order) < 0):
                 y = lax.transpose(y, (*order, len(order)))
-            sides.append(lax.broadcast_in_dim(y, out_shape, axes))
-    terms = map(mul, sides[: len(sides) // 2], sides[len(sides) // 2 :])
-    return [lanes.settle(reduce(add, terms))], [True]
+            sides.append(lax.broadcast_in_dim(y, sizes, places))
+    terms = map(lax.mul, sides[: len(sides) // 2], sides[len(sides) // 2 :])
+    return Lanes(count, one).settle(reduce(lax.add, terms))
 
 
 def _along(x: Array, axes: tuple[int, ...]) -> list[Array]:
@@ -251,7 +263,14 @@ def _scan(eqn, operands, flags, lanes):
         out = [lanes.spread(x) if w and not g else x for x, w, g in zip(out, wanted, got, strict=True)]
         return out[:count], out[count:]
 
-    carry, ys = lax.scan(body, carry, xs, length=params["length"], reverse=params["reverse"], unroll=params["unroll"])
+    carry, ys = lax.scan(
+        body,
+        carry,
+        xs,
+        length=params["length"],
+        reverse=params["reverse"],
+        unroll=1 if lanes.count == 1 else params["unroll"],
+    )
     return [*carry, *ys], wanted
 
 

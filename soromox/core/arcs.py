@@ -38,7 +38,8 @@ def arcs(G: Group, xi: Array, rate: Array, s: Array) -> Arcs:
     steepness = 2 * (angular @ rate[: G.angular])
     ramp = s[:, None] ** np.arange(1, G.degree + 1)[None]
     coefficients = ramp[:, None] * jax.vmap(G.polynomials)(s**2 * (angular @ angular))
-    series = (coefficients[:, None, :2, :, None] * powers[None, :, None]).sum(3)
+    # a product, no sum of elementwise ones: jaxlib 0.10 crashes where batches of batches give such a sum eight axes
+    series = jnp.einsum("pck,ikj->picj", coefficients[:, :2], powers)
     tangent, slope = s[:, None] * coefficients[:, 1], (s**3 * steepness)[:, None] * coefficients[:, 2]
     twist = s[:, None] * rate[None] + tangent @ moved
     bias = tangent @ turned + slope @ moved

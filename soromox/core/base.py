@@ -22,8 +22,7 @@ def pose_from_coordinates(planar: bool, q: Array) -> Array:
     """Pose of base coordinates ``[theta, x, y]`` or ``[qx qy qz qw x y z]``."""
     if planar:
         return q
-    rotation = so3.quaternion_to_matrix(q[:4])
-    return se3.compose(se3.translation(q[4:]), jnp.eye(4, dtype=q.dtype).at[:3, :3].set(rotation))
+    return se3.pose(so3.quaternion_to_matrix(q[:4]), q[4:])
 
 
 def base_pose(chain: Chain, q: Array) -> Array:

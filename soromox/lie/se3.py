@@ -34,6 +34,12 @@ SCALED = np.array([[d1, -d2, 0 * c0, 0 * c0], [d2, -d3, 0 * c0, 0 * c0], [dd2, -
 del i, j, k, a, b, c, c0, c1, c2, c3, c4, c5, c6, c7, d1, d2, d3, dd2, dd3
 
 
+def pose(R: Array, p: Array) -> Array:
+    """Pose of a rotation (3, 3) and a position (3,)."""
+    bottom = jnp.array([[0, 0, 0, 1]], dtype=R.dtype)
+    return jnp.concatenate([jnp.concatenate([R, p[:, None]], axis=1), bottom])
+
+
 def identity(dtype) -> Array:
     return jnp.eye(4, dtype=dtype)
 
@@ -44,12 +50,12 @@ def compose(g: Array, h: Array) -> Array:
 
 def inverse(g: Array) -> Array:
     R = rotation(g).T
-    return _pose(R, -R @ position(g))
+    return pose(R, -R @ position(g))
 
 
 def exp(x: Array) -> Array:
-    w, v = x[:3], x[3:]
-    return _pose(so3.exp(w), so3.left_tangent(w) @ v)
+    R, V = so3.exp_and_left_tangent(x[:3])
+    return pose(R, V @ x[3:])
 
 
 def log(g: Array) -> Array:
@@ -84,7 +90,7 @@ def position(g: Array) -> Array:
 
 
 def translation(p: Array) -> Array:
-    return _pose(jnp.eye(3, dtype=p.dtype), p)
+    return pose(jnp.eye(3, dtype=p.dtype), p)
 
 
 def rotate(R: Array, twist: Array) -> Array:
@@ -112,11 +118,6 @@ def matrix(g: Array) -> Array:
 def hat(x: Array) -> Array:
     """4x4 matrix of a twist."""
     return jnp.zeros((4, 4), x.dtype).at[:3, :3].set(so3.skew(x[:3])).at[:3, 3].set(x[3:])
-
-
-def _pose(R: Array, p: Array) -> Array:
-    bottom = jnp.array([[0, 0, 0, 1]], dtype=R.dtype)
-    return jnp.concatenate([jnp.concatenate([R, p[:, None]], axis=1), bottom])
 
 
 def _lower(F: Array, dF: Array) -> Array:

@@ -44,24 +44,28 @@ def _column(numbers, z: Array) -> Array:
 def _taylor(z: Array, order: int) -> Array:
     """Taylor series for ``0 <= z < 1``, all orders at once."""
     terms = 10 if jnp.finfo(z.dtype).bits > 32 else 6
-    total = jnp.zeros((order + 1,) + z.shape, z.dtype)
-    for j in reversed(range(terms)):
-        total = _column([1 / factorial(2 * j + k) for k in range(order + 1)], z) - z[None] * total
-    return total
+    table = [[(-1) ** j / factorial(2 * j + k) for j in range(terms)] for k in range(order + 1)]
+    return jnp.tensordot(jnp.asarray(table, z.dtype), _powers(z, terms), 1)
 
 
 def _closed_form(z: Array, order: int) -> Array:
     """``c_{k+2} = (1/k! - c_k) / z`` unwound from cosine and sine for ``z >= 1``, where it loses no digits."""
-    theta, w = jnp.sqrt(z), -1 / z
-    half = np.arange(order + 1) // 2
-    even = np.arange(order + 1) % 2 == 0
-    # c_k = w^m c_{k - 2m} - sum_{i=1..m} w^i / (k - 2i)!, m = k // 2
-    start = _column(even, z) * jnp.cos(theta)[None] + _column(~even, z) * (jnp.sin(theta) / theta)[None]
-    total = jnp.zeros((order + 1,) + z.shape, z.dtype)
-    for i in reversed(range(order // 2 + 1)):
-        constant = [-1 / factorial(k - 2 * i) if 1 <= i <= k // 2 else 0 for k in range(order + 1)]
-        total = w[None] * total + (_column(half == i, z) * start + _column(constant, z))
-    return total
+    theta, half = jnp.sqrt(z), order // 2 + 1
+    # c_k = w^m c_{k - 2m} - sum_{i=1..m} w^i / (k - 2i)!, with w = -1/z and m = k // 2
+    table = np.zeros((order + 1, 3, half))
+    for k in range(order + 1):
+        table[k, k % 2, k // 2] = 1
+        table[k, 2, 1 : k // 2 + 1] = [-1 / factorial(k - 2 * i) for i in range(1, k // 2 + 1)]
+    start = jnp.stack([jnp.cos(theta), jnp.sin(theta) / theta, jnp.ones_like(theta)])
+    return jnp.tensordot(jnp.asarray(table, z.dtype), start[:, None] * _powers(-1 / z, half)[None], 2)
+
+
+def _powers(x: Array, count: int) -> Array:
+    """``1, x, .. x^(count - 1)``, (count, ...)."""
+    powers = [jnp.ones_like(x), x]
+    for k in range(2, count):
+        powers.append(powers[k // 2] * powers[k - k // 2])
+    return jnp.stack(powers[:count])
 
 
 def combine(z: Array, plain: np.ndarray, scaled: np.ndarray) -> Array:

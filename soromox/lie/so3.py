@@ -1,16 +1,20 @@
 """SO(3): rotation matrices, rotation vectors and scalar-last Hamilton quaternions ``[qx, qy, qz, qw]``."""
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from soromox.lie.series import stumpff
 
+STRUCTURE = np.zeros((3, 3, 3))  # cross(w, x)_k = sum_ij structure[k, i, j] w_i x_j
+for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+    STRUCTURE[k, i, j], STRUCTURE[k, j, i] = 1, -1
+del i, j, k
+
 
 def skew(w: Array) -> Array:
     """Cross-product matrix (3, 3): ``skew(w) @ x == cross(w, x)``."""
-    x, y, z = w
-    o = jnp.zeros_like(x)
-    return jnp.stack([jnp.stack([o, -z, y]), jnp.stack([z, o, -x]), jnp.stack([-y, x, o])])
+    return jnp.einsum("kij,i->kj", jnp.asarray(STRUCTURE, w.dtype), w)
 
 
 def exp(w: Array) -> Array:
@@ -28,12 +32,19 @@ def left_tangent(w: Array) -> Array:
     return _series(w, 1)
 
 
+def exp_and_left_tangent(w: Array) -> Array:
+    """``exp`` and ``left_tangent``, (2, 3, 3), from one set of series."""
+    c = stumpff(w @ w, 3)
+    return jnp.tensordot(jnp.stack([c[:3], c[1:]]), _powers(w), 1)
+
+
 def _series(w: Array, shift: int) -> Array:
     """``sum_k skew(w)^k / (k + shift)!``, with ``skew(w)^2 = w w^T - |w|^2``."""
-    z = w @ w
-    c = stumpff(z, shift + 2)
-    identity = jnp.eye(3, dtype=w.dtype)
-    return (c[shift]) * identity + c[shift + 1] * skew(w) + c[shift + 2] * jnp.outer(w, w)
+    return jnp.tensordot(stumpff(w @ w, shift + 2)[shift:], _powers(w), 1)
+
+
+def _powers(w: Array) -> Array:
+    return jnp.stack([jnp.eye(3, dtype=w.dtype), skew(w), jnp.outer(w, w)])
 
 
 def log(R: Array) -> Array:

@@ -152,15 +152,27 @@ class RosenbrockW2(_Mechanical):
     def step(self, terms, t0, t1, y0, args, solver_state, made_jump):
         h = t1 - t0
         step = (1 - 0.5**0.5) * h
+        like = jnp.asarray(h)
         _, v, _ = self._split(y0)
-        rates_1 = terms.vf(t0, y0, Implicit(args, step, jnp.zeros_like(v), v))
-        a1 = self._acceleration(rates_1)
-        v1 = v + step * a1
-        ahead = self._moved(y0, h * v1, v + h * a1, h, rates_1)
-        shift = v + h * a1 - 2 * v1
-        rates_2 = terms.vf(t1, ahead, Implicit(args, step, 2 * a1, shift))
-        a2 = self._acceleration(rates_2) - 2 * a1
-        v2 = shift + step * a2
-        mean = jax.tree.map(lambda a, b: 0.5 * (a + b), rates_1, rates_2)
-        y1 = self._moved(y0, h * (1.5 * v1 + 0.5 * v2), v + h * (1.5 * a1 + 0.5 * a2), h, mean)
+
+        def stage(carry, x):
+            # both stages are one program: each moves the state by its weights of what came before and of its own
+            y, rate, shift, velocity, acceleration, mean = carry
+            node, (before, own), (before_mean, own_mean) = x
+            rates = terms.vf(t0 + node * h, y, Implicit(args, step, rate, shift))
+            a = self._acceleration(rates) - rate
+            velocity = before * velocity + own * (shift + step * a)
+            acceleration = before * acceleration + own * a
+            mean = jax.tree.map(lambda x, rate: before_mean * x + own_mean * rate, mean, rates)
+            y = self._moved(y0, h * velocity, v + h * acceleration, h, mean)
+            return (y, 2 * acceleration, v + h * acceleration - 2 * velocity, velocity, acceleration, mean), None
+
+        zero = jnp.zeros_like(v)
+        start = y0, zero, v, zero, zero, jax.tree.map(jnp.zeros_like, y0)
+        xs = (
+            jnp.array([0, 1], like.dtype),
+            jnp.array([[0, 1], [1.5, 0.5]], v.dtype),
+            jnp.array([[0, 1], [0.5, 0.5]], v.dtype),
+        )
+        (y1, *_), _ = lax.scan(stage, start, xs, unroll=2)
         return y1, None, dict(y0=y0, y1=y1), None, RESULTS.successful
