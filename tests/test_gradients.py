@@ -25,8 +25,8 @@ def pulled(inputs, weights, static):
 
 
 @zoo.over(
-    zoo.FEW + ("articulated_floating", "hsa_2_segments_3_rods_payload", "planar_pcs_3_selector"),
-    default=("hsa_hysteresis", "articulated_floating"),
+    zoo.FEW + ("articulated_floating", "pendulum_tendons", "hsa_2_segments_3_rods_payload", "planar_pcs_3_selector"),
+    default=("hsa_hysteresis", "pendulum_tendons"),
 )
 def test_gradients_equal_central_differences(name, x64):
     """Each array leaf of the robot and of its state, moved along a direction of its own size; bent and straight."""
