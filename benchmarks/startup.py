@@ -10,7 +10,7 @@ import tempfile
 
 from benchmarks.report import parser, report, table
 
-CASES = (("PlanarHSA", 1), ("PlanarHSA", 256), ("PCS", 1), ("PCS", 256), ("PCS2", 256))
+CASES = (("PlanarHSA", 1), ("PlanarHSA", 256), ("PCS", 1), ("PCS", 256), ("PCS2", 256), ("GVS", 1))
 PROGRAM = """
 import sys, time
 robot, lanes = sys.argv[1], int(sys.argv[2])

@@ -94,7 +94,9 @@ class SoftRobotEnv:
         physics = jax.vmap(lambda key: self._draw(key, params))(keys)
         robots = jax.vmap(lambda physics: physics.robot(params.robot, self.model))(physics)
         still = jax.tree.map(lambda _: None, params)
-        axes = eqx.tree_at(lambda p: p.robot, still, jax.tree.map(lambda _: 0, params.robot), is_leaf=_nothing)
+        axes = eqx.tree_at(
+            lambda p: p.robot, still, jax.tree.map(lambda _: 0, params.robot), is_leaf=lambda x: x is None
+        )
         return params.replace(robot=robots), axes
 
     # the spaces and names do not depend on parameters
@@ -298,7 +300,3 @@ class SoftRobotEnv:
         from soromox_envs.rendering import render_state
 
         return render_state(self, state, self.default_params if params is None else params)
-
-
-def _nothing(x: Any) -> bool:
-    return x is None
