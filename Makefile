@@ -13,8 +13,9 @@ REQUIREMENTS := pyproject.toml constraints.txt
 export JAX_COMPILATION_CACHE_DIR ?= $(CURDIR)/.cache/jax
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS ?= 0.2
 
-# one worker a robot of the zoo, which then compiles once
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+# one worker a robot of the zoo, which then compiles once,
+# and none takes the place of one that crashed: with loadgroup pytest would then wait forever
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --max-worker-restart 0
 
 .PHONY: help train train-seeds test test-slow test-all contract lint format bench clean
 .DELETE_ON_ERROR:

@@ -17,6 +17,9 @@ import jax  # noqa: E402
 import pytest  # noqa: E402
 
 STARTED = pytest.StashKey[float]()
+MAPPINGS = Path("/proc/self/maps")
+MOST_MAPPINGS = 30_000
+"""Linux grants a process 65,530 memory mappings, a compiled program takes three; beyond, XLA dies of a segfault."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,3 +67,11 @@ def _quick_compile(request: pytest.FixtureRequest) -> Iterator[None]:
     jax.config.update("jax_disable_most_optimizations", request.node.get_closest_marker("optimised") is None)
     yield
     jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_mappings() -> Iterator[None]:
+    """After a module, let go of the compiled programs before there are too many of them for the process."""
+    yield
+    if MAPPINGS.exists() and MAPPINGS.read_bytes().count(b"\n") > MOST_MAPPINGS:
+        jax.clear_caches()

@@ -247,14 +247,12 @@ def vector_env_terms(env_id: str) -> dict:
 
 @three_ids
 def test_array_conversion_wrapper_works(env_id):
-    pytest.importorskip("array_api_compat")
     envs = vector_wrappers.JaxToNumpy(vector_env(env_id, output="jax"))
     assert all(isinstance(leaf, np.ndarray) for leaf in jax.tree.leaves(roll(envs, LIMIT + 2, seed=SEED)))
 
 
 @three_ids
 def test_record_video_wrapper_works(env_id, tmp_path):
-    pytest.importorskip("moviepy")
     envs = vector_wrappers.RecordVideo(vector_env(env_id, render_mode="rgb_array"), str(tmp_path / "video"))
     roll(envs, LIMIT + 2, seed=SEED)
     envs.close()
