@@ -12,7 +12,7 @@ from jax import Array, lax
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxpr_as_fun
 
 NAMELESS = jax.make_jaxpr(lambda: ())().jaxpr.debug_info._replace(arg_names=None, result_paths=None)
-UNROLLED = 32  # longest contraction or sum that unrolls into elementwise terms
+UNROLLED = 48  # longest contraction or sum that unrolls into elementwise terms
 
 
 class Lanes(NamedTuple):
@@ -259,6 +259,8 @@ def _scan(eqn, operands, flags, lanes):
     wanted = [*carried, *out_flags[count:]]
 
     def body(carry, xs):
+        # else each of their consumers would look them up anew, for every element, which no longer vectorises
+        xs = [lanes.settle(x) for x in xs]
         out, got = evaluate(program, [*consts, *carry, *xs], [*flags[:first], *carried, *flags[last:]], lanes)
         out = [lanes.spread(x) if w and not g else x for x, w, g in zip(out, wanted, got, strict=True)]
         return out[:count], out[count:]

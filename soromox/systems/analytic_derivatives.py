@@ -30,6 +30,11 @@ def _plain(function, primals: tuple, tangents: tuple):
     return jax.jvp(lambda moving: function(*eqx.combine(moving, still)), (moving,), (tangents,))
 
 
+def _lanes_last(hook: str, robot, *args) -> Any:
+    """The hook of that name; a batch of it runs with the lanes last."""
+    return lanes_last(lambda robot, *args: getattr(robot, hook)(*args))(robot, *args)
+
+
 @eqx.filter_custom_jvp
 def forward_kinematics(robot, q, s):
     return robot._forward_kinematics(q, s)
@@ -40,7 +45,7 @@ def _forward_kinematics_jvp(primals, tangents):
     robot, q, s = primals
     robot_dot, q_dot, s_dot = tangents
     if _still(robot_dot) and _still(q_dot) and _along(s_dot):
-        pose, slope = robot._forward_kinematics_and_arc_length_derivative(q, s)
+        pose, slope = _lanes_last("_forward_kinematics_and_arc_length_derivative", robot, q, s)
         return pose, slope * s_dot
     return _plain(lambda robot, q, s: robot._forward_kinematics(q, s), primals, tangents)
 
@@ -56,10 +61,10 @@ def _jacobian_jvp(primals, tangents):
     robot_dot, q_dot, s_dot = tangents
     if _still(robot_dot) and not robot.floating_base:
         if _still(q_dot) and _along(s_dot):
-            J, slope = robot._jacobian_and_arc_length_derivative(q, s)
+            J, slope = _lanes_last("_jacobian_and_arc_length_derivative", robot, q, s)
             return J, slope * s_dot
         if _still(s_dot) and not _still(q_dot):
-            return robot._jacobian_and_time_derivative(q, q_dot, s)
+            return _lanes_last("_jacobian_and_time_derivative", robot, q, q_dot, s)
     return _plain(lambda robot, q, s: robot._jacobian(q, s), primals, tangents)
 
 
@@ -75,7 +80,7 @@ def _energy(primal: str, force: str):
         robot, q = primals
         robot_dot, q_dot = tangents
         if _still(robot_dot) and not robot.floating_base:
-            return energy(robot, q), lanes_last(lambda robot, q: getattr(robot, force)(q))(robot, q) @ q_dot
+            return energy(robot, q), _lanes_last(force, robot, q) @ q_dot
         return _plain(lambda robot, q: getattr(robot, primal)(q), primals, tangents)
 
     return energy
@@ -96,5 +101,5 @@ def _kinetic_energy_jvp(primals, tangents):
     robot_dot, q_dot, qd_dot = tangents
     if not _still(robot_dot) or not _still(q_dot) or robot.floating_base:
         return _plain(lambda robot, q, qd: robot._kinetic_energy(q, qd), primals, tangents)
-    momentum = lanes_last(lambda robot, q, qd: robot._momentum(q, qd))(robot, q, qd)
+    momentum = _lanes_last("_momentum", robot, q, qd)
     return kinetic_energy(robot, q, qd), momentum @ qd_dot
