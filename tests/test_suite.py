@@ -1,6 +1,6 @@
 """The whole registry: every id keeps the contract under hard physics, and rewards what it should.
 
-The default suite tries two ids; `make contract` all of them.
+The default suite tries three ids; `make contract` all of them.
 """
 
 import jax
