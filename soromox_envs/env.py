@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.core import eval_context
 
 from soromox.batching import lanes_last
 from soromox.systems import SystemState
@@ -69,9 +70,9 @@ class SoftRobotEnv:
     @property
     def default_params(self) -> EnvParams:
         """Nominal parameters, in the default precision."""
-        with jax.ensure_compile_time_eval():  # plain arrays, even when asked for while tracing
+        with eval_context():  # plain arrays, even when asked for while tracing
             ranges = randomization_of(self.randomization).merged(Randomization.of(**dict(self.task.ranges)))
-            robot = self.model.build(**dict(self.robot_options))
+            robot = self.model.make(**dict(self.robot_options))
             lower, upper = (jnp.asarray(limit, float) for limit in input_limits(robot))
             if ranges.payload is not None:
                 robot = robot.with_payload(0.0)
@@ -102,8 +103,8 @@ class SoftRobotEnv:
     # the spaces and names do not depend on parameters
     def _describe(self, what: str) -> Any:
         if not self._facts:
-            with jax.ensure_compile_time_eval():
-                robot = self.model.build(**dict(self.robot_options))
+            with eval_context():
+                robot = self.model.make(**dict(self.robot_options))
                 lower, upper = input_limits(robot)
             self._facts.update(
                 names=input_names(robot),
@@ -225,7 +226,7 @@ class SoftRobotEnv:
         moved = state.replace(
             time=state.time + 1, system=system, command=jnp.where(healthy, command, state.command), diverged=~healthy
         )
-        sight = observation.look(self.model, moved, robot)
+        sight = observation.look(self.model, self.task, moved, robot)
         task, terms = self.task.evaluate(state.task, sight)
         moved = moved.replace(task=task)
         obs = self._observation(moved, sight, params, noise)
@@ -276,7 +277,7 @@ class SoftRobotEnv:
     def sight(self, state: EnvState, params: EnvParams) -> Sight:
         """What a task sees of the robot."""
         robot = params.robot if state.physics is None else state.physics.robot(params.robot, self.model)
-        return observation.look(self.model, state, robot)
+        return observation.look(self.model, self.task, state, robot)
 
     def picture(self, state: EnvState, params: EnvParams) -> Picture:
         """Where the task's target, path and obstacles are."""

@@ -30,11 +30,12 @@ def layout(model: RobotModel, task: Any, inputs: tuple[str, ...], space: int, ba
     }
 
 
-def look(model: RobotModel, state: EnvState, robot: Any) -> Sight:
-    """What there is to see of the robot of the episode."""
+def look(model: RobotModel, task: Any, state: EnvState, robot: Any) -> Sight:
+    """What there is to see for the task of the robot of the episode."""
     q, v, _ = robot.split_state(state.system.y)
     pose, rate = model.tip_motion(robot, q, v)
-    return Sight(model, robot, q, v, pose, rate, model.length(robot), state.time, state.physics)
+    body = model.body_points(robot, q, robot.group.position(pose)) if task.sees_body else None
+    return Sight(model, robot, q, v, pose, rate, model.length(robot), state.time, state.physics, body)
 
 
 def entries(task: Any, state: EnvState, sight: Sight, params: EnvParams, noise: Array | None) -> Array:

@@ -103,7 +103,8 @@ def _bodies(model: RobotModel, robot: Any, q: Array) -> tuple[Array, Array]:
     """Rotations of the tip and points along the backbone, of configurations (K, nq)."""
 
     def one(q):
-        return robot.group.rotation(model.tip_pose(robot, q)), model.body_points(robot, q)
+        tip = model.tip_pose(robot, q)
+        return robot.group.rotation(tip), model.body_points(robot, q, robot.group.position(tip))
 
     return jax.lax.map(one, q, batch_size=LANES)
 

@@ -93,7 +93,8 @@ def test_targets_are_tips_of_stable_equilibria(key, x64):
     def evaluate(q, u):
         def one(q, u):
             line = linearize(model, robot, q, u)
-            return line.tip, line.tip_slope, jnp.linalg.eigvals(line.stiffness).real.min(), model.body_points(robot, q)
+            body = model.body_points(robot, q, line.tip)
+            return line.tip, line.tip_slope, jnp.linalg.eigvals(line.stiffness).real.min(), body
 
         return jax.vmap(one)(q, u)
 

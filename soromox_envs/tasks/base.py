@@ -47,6 +47,7 @@ class Sight(eqx.Module):
         length: of the robot (), m.
         steps: since the episode began ().
         physics: what this episode drew; None where nothing varies.
+        body: points (8, space) along the backbone, m; None for a task that does not see them.
     """
 
     model: RobotModel = eqx.field(static=True)
@@ -58,6 +59,7 @@ class Sight(eqx.Module):
     length: Array
     steps: Array
     physics: Physics | None = None
+    body: Array | None = None
 
     @property
     def time(self) -> Array:
@@ -112,6 +114,7 @@ class Task:
         reward_names: names of the reward's terms.
         ranges: what varies in every episode of this task, whatever the randomization (``Randomization``).
         columns: of the robot's table, besides ``u``, ``q`` and ``tip``, that ``reset`` looks up.
+        sees_body: whether it looks at points along the body.
         goal_conditioned: whether the observation is a dictionary with goals.
         published_reward: whether the reward is somebody else's, whose terms need not lie in [0, 1].
     """
@@ -120,6 +123,7 @@ class Task:
     reward_names: ClassVar[tuple[str, ...]] = ()
     ranges: ClassVar[tuple[tuple[str, Range], ...]] = ()
     columns: ClassVar[tuple[str, ...]] = ()
+    sees_body: ClassVar[bool] = False
     goal_conditioned: ClassVar[bool] = False
     published_reward: ClassVar[bool] = False
 

@@ -52,6 +52,7 @@ class ObstacleReach(Reach):
 
     reward_names: ClassVar[tuple[str, ...]] = ("near", "precise", "clear")
     columns: ClassVar[tuple[str, ...]] = ("body",)
+    sees_body: ClassVar[bool] = True
 
     def reset(self, key: Array, table: dict[str, Array], model: RobotModel, robot: Any) -> tuple[ObstacleState, Start]:
         length = model.length(robot)
@@ -89,8 +90,8 @@ class ObstacleReach(Reach):
         return ObstacleState(state.target, state.centers, state.radii, steps, violated), terms
 
     def _distances(self, state: ObstacleState, sight: Sight) -> Array:
-        body = sight.model.body_points(sight.robot, sight.q)
-        return state.distances(body, sight.model.body_radius, sight.length)
+        assert sight.body is not None
+        return state.distances(sight.body, sight.model.body_radius, sight.length)
 
     def observe(self, state: ObstacleState, sight: Sight) -> Array:
         soft = SOFTNESS * sight.length
