@@ -24,7 +24,7 @@ def segment_bases(chain: Chain, q: Array) -> Array:
     """Poses (n, *pose) of the frames at which the segments begin."""
     if chain.num_segments == 1:
         return base_pose(chain, q)[None]
-    g_tip = chain.segments.local(chain.scatter(chain.internal(q)))[0][:, -1]
+    g_tip = chain.segments.tip_poses(chain.scatter(chain.internal(q)))
     return serial(lambda g, tip: (chain.group.compose(g, tip), g), base_pose(chain, q), g_tip)[1]
 
 
@@ -55,8 +55,8 @@ def locate(chain: Chain, s: Array | Place) -> Place:
 def pose_at(chain: Chain, q: Array, s: Array | Place) -> Array:
     """Pose of the material point at arc length ``s`` (m), or at a place."""
     index, s_local = locate(chain, s)
-    point = chain.segments.at(chain.scatter(chain.internal(q)), index, s_local)
-    return chain.group.compose(segment_bases(chain, q)[index], point.g)
+    local = chain.segments.pose(chain.scatter(chain.internal(q)), index, s_local)
+    return chain.group.compose(segment_bases(chain, q)[index], local)
 
 
 def end_pose(chain: Chain, q: Array) -> Array:

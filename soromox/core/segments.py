@@ -97,6 +97,14 @@ class Segments(eqx.Module):
     def at(self, q: Array, index: int | Array, s: Array) -> Point:
         """The material point at arc length ``s`` (m) of segment ``index``; q is (n, k)."""
 
+    def pose(self, q: Array, index: int | Array, s: Array) -> Array:
+        """Pose of the material point ``at`` there, by itself."""
+        return self.at(q, index, s).g
+
+    def tip_poses(self, q: Array) -> Array:
+        """Poses (n, *pose) of the tips relative to the bases."""
+        return self.local(q)[0][:, -1]
+
     def tips(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Poses (n, *pose) of the tips and their body twists (n, d) at the rates ``v``, relative to the bases."""
         g, S = self.local(q)

@@ -123,8 +123,7 @@ class VariableStrain(Rods):
 
         def segment(q, v, joint, length, reference, basis, width):
             def exponents(q):
-                pieces = jax.vmap(lambda B, w: _magnus(G, B, w, length, reference, q)[0])(basis, width)
-                return jnp.concatenate([(joint @ q)[None], pieces])
+                return _exponents(G, q, joint, length, reference, basis, width)
 
             def move(omega, rate):
                 return G.exp(omega), G.tangent(omega) @ rate
@@ -176,17 +175,36 @@ class VariableStrain(Rods):
             points = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), first, points)
         return Relative(*jax.tree.map(lambda x: jnp.moveaxis(x, 0, 1), points))
 
+    def tip_poses(self, q: Array) -> Array:
+        rods = q, self.joint, self.length, self.reference, self.piece_basis, self.piece
+        return jax.vmap(lambda *rod: _moved(self.group, *rod))(*rods)
+
+    def pose(self, q: Array, index: int | Array, s: Array) -> Array:
+        X, start = s / self.length[index], self.start[index]
+        last, number = self._piece_at(index, X), np.arange(start.shape[0])
+        width = jnp.where(number < last, self.piece[index], jnp.where(number == last, X - start, 0))
+        basis = self._basis_of(index, start[:, None] + width[:, None] * jnp.asarray(ZANNA, X.dtype)[None])
+        rod = (x[index] for x in (q, self.joint, self.length, self.reference))
+        return _moved(self.group, *rod, basis, width)
+
+    def _piece_at(self, index: int | Array, X: Array) -> Array:
+        """Number of the piece that holds X; a node belongs to the piece it ends."""
+        return jnp.clip(jnp.searchsorted(self.start[index], X, side="left") - 1, 0, self.start.shape[1] - 1)
+
+    def _basis_of(self, index: int | Array, X: Array) -> Array:
+        """Bases (..., d, k) of one rod at the positions ``X`` (...)."""
+        return self.basis(jnp.broadcast_to(X[None], self.length.shape + X.shape))[index]
+
     def at(self, q: Array, index: int | Array, s: Array) -> Point:
         G = self.group
         X = s / self.length[index]
-        piece = jnp.clip(jnp.searchsorted(self.start[index], X, side="left") - 1, 0, self.start.shape[1] - 1)
+        piece = self._piece_at(index, X)
         frame = jax.tree.map(lambda x: x[index, piece], self._frames(q))
         begin = self.start[index, piece]
 
         def reach(X):
             """The frame within the piece, as far as X."""
-            positions = begin + (X - begin) * jnp.asarray(ZANNA, X.dtype)
-            basis = self.basis(jnp.broadcast_to(positions[None], (self.length.shape[0], 2)))[index]
+            basis = self._basis_of(index, begin + (X - begin) * jnp.asarray(ZANNA, X.dtype))
             omega, slope = _magnus(G, basis, X - begin, self.length[index], self.reference[index], q[index])
             return omega, _carry(G, frame, omega, slope)
 
@@ -204,6 +222,18 @@ def _magnus(G: Group, basis: Array, width: Array, length: Array, reference: Arra
     half, bend = 0.5 * step, (3**0.5 / 12) * step**2
     ad1, ad2 = G.ad(xi1), G.ad(xi2)
     return half * (xi1 + xi2) + bend * (ad1 @ xi2), half * (B1 + B2) + bend * (ad1 @ B2 - ad2 @ B1)
+
+
+def _exponents(G: Group, q: Array, joint: Array, length: Array, reference: Array, basis: Array, width: Array) -> Array:
+    """Exponents (p + 2, d) of the moves along a rod: its joint, then its pieces."""
+    pieces = jax.vmap(lambda B, w: _magnus(G, B, w, length, reference, q)[0])(basis, width)
+    return jnp.concatenate([(joint @ q)[None], pieces])
+
+
+def _moved(G: Group, *rod: Array) -> Array:
+    """Pose of a frame after all moves along a rod; see ``_exponents``."""
+    steps = jax.vmap(G.exp)(_exponents(G, *rod))
+    return jax.lax.scan(lambda g, step: (G.compose(g, step), None), steps[0], steps[1:])[0]
 
 
 def _carry(G: Group, frame: tuple[Array, Array], omega: Array, slope: Array) -> tuple[Array, Array]:
