@@ -49,9 +49,7 @@ def play(env_id: str) -> dict[str, list[float]]:
     return {name: np.asarray(x, float).tolist() for name, x in zip(("reward", "observation"), run(params), strict=True)}
 
 
-@pytest.mark.parametrize(
-    "env_id", [pytest.param(id, marks=[] if id in (IDS[0], IDS[8]) else pytest.mark.slow) for id in IDS]
-)
+@pytest.mark.parametrize("env_id", IDS)
 def test_the_trajectory_is_the_stored_one(env_id):
     golden, played = json.loads(FILE.read_text())[env_id], play(env_id)
     for name, values in golden.items():
