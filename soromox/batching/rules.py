@@ -271,8 +271,7 @@ def _scan(eqn, operands, flags, lanes):
         xs,
         length=params["length"],
         reverse=params["reverse"],
-        # one robot alone runs as fast in a loop, and compiles in less time
-        unroll=1 if lanes.count == 1 else params["unroll"],
+        unroll=params["unroll"],
     )
     return [*carry, *ys], wanted
 

@@ -174,5 +174,5 @@ class RosenbrockW2(_Mechanical):
             jnp.array([[0, 1], [1.5, 0.5]], v.dtype),
             jnp.array([[0, 1], [0.5, 0.5]], v.dtype),
         )
-        (y1, *_), _ = lax.scan(stage, start, xs, unroll=2)
+        (y1, *_), _ = lax.scan(stage, start, xs)
         return y1, None, dict(y0=y0, y1=y1), None, RESULTS.successful
