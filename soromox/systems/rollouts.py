@@ -102,15 +102,16 @@ def discrete_rollout(
         u, control_rate = controller(SystemState(t, x.y, state.u, x.control_state, x.environment_state))
         u = base + u
 
-        def rate(t, free: _Free, request):
+        # time since the interval began: steps cut out of absolute times would change with their rounding
+        def rate(since, free: _Free, request):
             y = system.project_state(free.y)
-            seen = SystemState(t, y, u, x.control_state, free.environment_state)
+            seen = SystemState(t + since, y, u, x.control_state, free.environment_state)
             tau, environment_rate = _external(environment_model, tau_ext, seen)
-            y_rate = field(t, y, _arguments(request, u, tau))
+            y_rate = field(t + since, y, _arguments(request, u, tau))
             return _Free(y_rate, _or_zero(environment_rate, free.environment_state))
 
         free, term = _Free(x.y, x.environment_state), diffrax.ODETerm(rate)
-        ts = t + jnp.arange(saves + 1, dtype=dtype) * save_dt
+        ts = jnp.arange(saves + 1, dtype=dtype) * save_dt
         if isinstance(stepping, int):
             path = fixed_grid(solver, term, ts, stepping, free)
         else:
@@ -124,7 +125,7 @@ def discrete_rollout(
         end = jax.tree.map(lambda p: p[-1], path)
         t_next = state.t.astype(dtype) + (i + 1) * control_dt
         saved = jax.tree.map(lambda p: p[:-1], path)
-        return (_Integrated(end.y, moved, end.environment_state), t_next), (ts[:-1], saved, *held)
+        return (_Integrated(end.y, moved, end.environment_state), t_next), (t + ts[:-1], saved, *held)
 
     start = _Integrated(system.project_state(state.y), state.control_state, state.environment_state)
     (last, t_end), (ts, path, u, control_state) = lax.scan(
