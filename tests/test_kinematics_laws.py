@@ -18,13 +18,14 @@ def at_arc_length(robot, q, qd, s) -> dict[str, Array]:
         """Pose and both Jacobians after a step along the velocities and the arc length."""
         x = robot.retract_configuration(q, delta_and_s[:-1])
         pose, J = robot.forward_kinematics_and_jacobian_inertialframe(x, s + delta_and_s[-1])
-        return pose, J, G.rotate(G.rotation(pose).T, J)
+        return pose, J, G.rotate(G.rotation(pose).T, J), robot.forward_kinematics(x, s + delta_and_s[-1])
 
     still = jnp.zeros(qd.size + 1, q.dtype)
-    pose, J, J_body = moved(still)
+    pose, J, J_body, alone = moved(still)
     slopes = jax.jacfwd(moved)(still)
     return dict(
         pose=pose,
+        pose_alone=alone,
         J=J,
         J_body=J_body,
         slopes=slopes,
@@ -68,6 +69,13 @@ def along(slopes, v):
 def test_jacobian_is_the_derivative_of_the_pose(name):
     e = evaluate(name)
     close(e["pose_rates"], e["slopes"][0][..., :-1])
+
+
+@zoo.over()
+def test_a_pose_by_itself_is_that_of_the_frame(name):
+    e = evaluate(name)
+    close(e["pose_alone"], e["pose"])
+    close(e["slopes"][3], e["slopes"][0])
 
 
 @zoo.over()

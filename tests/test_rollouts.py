@@ -294,6 +294,27 @@ def test_a_rollout_built_inside_jit_and_vmap(spring):
     np.testing.assert_allclose(free[0, :, 0], exact(np.array([0, 0.25, 0.5])), atol=1e-9)
 
 
+@pytest.mark.parametrize("path", ["scan", "adaptive"])
+def test_the_motion_does_not_depend_on_when_it_begins(path):
+    """At 1000 s single-precision times are 6e-5 s apart, a hundredth of a step."""
+    spring = Oscillator(jnp.array(OMEGA**2))
+    options = dict(save_dt=0.25, solver=RK4(), solver_dt=5e-3)
+    if path == "adaptive":
+        tight = diffrax.PIDController(rtol=1e-5, atol=1e-5)
+        options |= dict(solver=diffrax.Tsit5(), stepsize_controller=tight)
+
+    def motions(t0):
+        begin = SystemState(jnp.asarray(t0), [0.5, -1.0])
+        free = spring.rollout_to(begin, t1=t0 + 0.5, **options)
+        sampled = spring.rollout_discrete_closed_loop_to(begin, no_control, duration=0.5, control_dt=0.25, **options)
+        return free, spring.rollout_closed_loop_to(begin, no_control, t1=t0 + 0.5, **options), sampled
+
+    for early, late in zip(motions(0.0), motions(1000.0), strict=True):
+        np.testing.assert_array_equal(late.y, early.y)
+        np.testing.assert_array_equal(late.t, early.t + 1000)
+        np.testing.assert_allclose(early.y[:, 0], exact(np.array([0, 0.25, 0.5])), atol=2e-5)
+
+
 def test_single_precision_stays_single():
     spring = Oscillator(jnp.array(OMEGA**2))
     path = spring.rollout_to(SystemState(0.0, [0.5, -1.0]), t1=1.0, save_dt=0.25, **FINE)

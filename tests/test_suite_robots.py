@@ -12,6 +12,7 @@ from soromox_envs.curves import DAMPING, FITS, KINDS, LEAD_IN, PER_KIND, POINTS,
 from soromox_envs.robots import MODULES, model_of
 from soromox_envs.robots.model import input_limits, input_names
 from soromox_envs.targets import load_table
+from soromox_envs.tasks.track import TrackState
 
 REACHERS = tuple(key for key in MODULES if not model_of(key).postures)
 
@@ -124,6 +125,25 @@ def test_curves_are_closed_and_divided_evenly(key, x64):
     np.testing.assert_allclose(steps.sum(1), arc, rtol=0.01)
     across = np.linalg.norm(curves[:, :, None] - curves[:, None], axis=-1).max((1, 2)) / length
     assert np.all((across > 0.5 * FITS[-1] * SIZE[0]) & (across < SIZE[1] + 0.04))
+
+
+def test_the_velocity_of_a_target_keeps_the_digits_of_single_precision():
+    """As the positions on the curve do, of which it is a difference."""
+    phases = np.arange(0, 4096, 37) / 4096  # such that the place on the curve is exact
+
+    def velocities(dtype):
+        def one(curve, phase):
+            state = TrackState(curve, phase, jnp.asarray(2.0**-6, dtype), jnp.zeros((), jnp.int32))
+            return jax.jvp(state.at, (jnp.zeros((), dtype),), (jnp.ones((), dtype),))[1]
+
+        over_phases = jax.vmap(one, (None, 0))
+        return jax.vmap(over_phases, (0, None))(jnp.asarray(curves, dtype), jnp.asarray(phases, dtype))
+
+    curves = load_table("PCS")["curves"]
+    single = np.asarray(velocities("float32"))
+    with jax.enable_x64(True):
+        double = np.asarray(velocities("float64"))
+    np.testing.assert_allclose(single, double, rtol=0, atol=5e-7 * np.abs(double).max())
 
 
 @over(REACHERS, default=())

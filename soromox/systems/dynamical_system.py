@@ -9,7 +9,7 @@ import numpy as np
 from diffrax import AbstractSolver, AbstractStepSizeController
 from jax import Array
 
-from soromox.simulation.grids import save_times, scan_steps_between_saves, total_steps, whole_multiple
+from soromox.simulation.grids import is_traced, save_times, scan_steps_between_saves, total_steps, whole_multiple
 from soromox.systems.rollouts import (
     Controller,
     EnvironmentModel,
@@ -204,15 +204,15 @@ class DynamicalSystem(eqx.Module):
             if scan_steps is not None and wasteful and widths.size * scan_steps > 2 * total_steps(widths, solver_dt):
                 scan_steps = None
                 max_steps = max_steps or 2 * total_steps(widths, solver_dt) + 16
-        dtype = state.y.dtype
+        dtype, begin = state.y.dtype, state.t if is_traced(t1) or is_traced(state.t) else float(state.t)
         return continuous_rollout(
             self,
             with_traceable_time(state),
             controller,
             tau_ext,
             environment_model,
-            jnp.asarray(ts, dtype),
-            jnp.asarray(t1, dtype),
+            jnp.asarray(ts - begin, dtype),
+            jnp.asarray(t1 - begin, dtype),
             late,
             solver_dt if scan_steps is None else scan_steps,
             default_solver(solver),

@@ -43,7 +43,8 @@ def continuous_rollout(
     stepsize_controller,
     max_steps,
 ) -> SystemState:
-    """``stepping`` is the number of scan steps between saves, or the solver_dt of the adaptive path."""
+    """``ts`` and ``t1`` count from the start; ``stepping`` is the number of scan steps between saves, or the solver_dt
+    of the adaptive path."""
     base = _base_actuation(system, state)
     field = system.vector_field()
 
@@ -54,7 +55,9 @@ def continuous_rollout(
         u, control_rate = controller(seen)
         return base + u, control_rate
 
-    def rate(t, x: _Integrated, request):
+    # times since the start: steps cut out of absolute ones would change with the rounding of those
+    def rate(since, x: _Integrated, request):
+        t = state.t + since
         x = eqx.tree_at(lambda x: x.y, x, system.project_state(x.y))
         u, control_rate = actuation(t, x)
         tau, environment_rate = _external(environment_model, tau_ext, SystemState(t, x.y, u, *_others(x)))
@@ -69,9 +72,8 @@ def continuous_rollout(
         states = fixed_grid(solver, term, ts, stepping, start)
     else:
         controller_ = ConstantStepSize() if stepsize_controller is None else stepsize_controller
-        t0 = state.t.astype(ts.dtype)
-        states = adaptive(solver, term, t0, t1, ts, stepping, controller_, max_steps, start)
-    ts, states = jax.tree.map(lambda x: x[int(late) :], (ts, states))
+        states = adaptive(solver, term, jnp.zeros_like(t1), t1, ts, stepping, controller_, max_steps, start)
+    ts, states = jax.tree.map(lambda x: x[int(late) :], (state.t + ts, states))
     states = eqx.tree_at(lambda x: x.y, states, jax.vmap(system.project_state)(states.y))
     u = jax.vmap(lambda t, x: actuation(t, x)[0])(ts, states)
     return SystemState(ts, states.y, u, states.control_state, states.environment_state)
