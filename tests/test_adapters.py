@@ -227,8 +227,8 @@ def test_a_new_env_and_a_new_batch_size_trace_step_once():
 def test_a_step_returns_lanes_of_the_type_it_took(env_id, mode):
     env, params = soromox_envs.make(env_id)
     actions = jax.ShapeDtypeStruct((3, env.num_actions), np.float32)
-    start = jax.eval_shape(lambda s: lanes.reset_lanes(env, params, s), jax.ShapeDtypeStruct((3,), np.uint32))
-    after, _ = jax.eval_shape(lambda l, a: lanes.step_lanes(env, mode, False, params, l, a), start, actions)
+    start = lanes.reset_lanes.eval_shape(env, params, jax.ShapeDtypeStruct((3,), np.uint32))
+    after, _ = lanes.step_lanes.eval_shape(env, mode, False, params, start, actions)
     assert jax.tree.structure(start) == jax.tree.structure(after)
     for a, b in zip(jax.tree.leaves(start), jax.tree.leaves(after), strict=True):
         assert (a.shape, a.dtype, a.weak_type) == (b.shape, b.dtype, b.weak_type)
