@@ -12,7 +12,7 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # several workers, one GPU
 os.environ.setdefault("MPLBACKEND", "Agg")
-# XLA's older emitters compile in half the time
+# XLA's older emitters compile in about half the time; compile_faces_as_users has the exception
 if "xla_cpu_use_fusion_emitters" not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_use_fusion_emitters=false".strip()
 
@@ -21,21 +21,20 @@ import pytest  # noqa: E402
 
 from soromox_envs.adapters import gymnasium_env, gymnasium_vector, lanes  # noqa: E402
 
-# but round one lane unlike many, so that the programs of the faces, which must agree, compile as users have them
-AS_USERS = {"xla_cpu_use_fusion_emitters": True}
-for name, static in {
-    "reset_single": 0,
-    "step_single": 0,
-    "reset_lanes": 0,
-    "restart_lanes": 0,
-    "step_lanes": (0, 1, 2),
-}.items():
-    function = getattr(lanes, name).__wrapped__
-    program = jax.jit(function, static_argnums=static, compiler_options=AS_USERS)
-    for module in (lanes, gymnasium_env, gymnasium_vector):
-        if hasattr(module, name):
-            setattr(module, name, program)
+FACES = {"reset_single": 0, "step_single": 0, "reset_lanes": 0, "restart_lanes": 0, "step_lanes": (0, 1, 2)}
 
+
+def compile_faces_as_users() -> None:
+    """The faces' programs keep XLA's default emitters: the older ones round one lane of PlanarHSA unlike many."""
+    for name, static in FACES.items():
+        function = getattr(lanes, name).__wrapped__
+        program = jax.jit(function, static_argnums=static, compiler_options={"xla_cpu_use_fusion_emitters": True})
+        for module in (lanes, gymnasium_env, gymnasium_vector):
+            if hasattr(module, name):
+                setattr(module, name, program)
+
+
+compile_faces_as_users()
 STARTED = pytest.StashKey[float]()
 MAPPINGS = Path("/proc/self/maps")
 MOST_MAPPINGS = 30_000
