@@ -33,9 +33,8 @@ def layout(model: RobotModel, task: Any, inputs: tuple[str, ...], space: int, ba
 def look(model: RobotModel, task: Any, state: EnvState, robot: Any) -> Sight:
     """What there is to see for the task of the robot of the episode."""
     q, v, _ = robot.split_state(state.system.y)
-    pose, rate = model.tip_motion(robot, q, v)
-    body = model.body_points(robot, q, robot.group.position(pose)) if task.sees_body else None
-    return Sight(model, robot, q, v, pose, rate, model.length(robot), state.time, state.physics, body)
+    tip, rate, body = model.motion(robot, q, v, body=task.sees_body)
+    return Sight(model, robot, q, v, tip, rate, model.length(robot), state.time, state.physics, body)
 
 
 def entries(task: Any, state: EnvState, sight: Sight, params: EnvParams, noise: Array | None) -> Array:

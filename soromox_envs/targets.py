@@ -103,8 +103,8 @@ def _bodies(model: RobotModel, robot: Any, q: Array) -> tuple[Array, Array]:
     """Rotations of the tip and points along the backbone, of configurations (K, nq)."""
 
     def one(q):
-        tip = model.tip_pose(robot, q)
-        return robot.group.rotation(tip), model.body_points(robot, q, robot.group.position(tip))
+        motion = model.motion(robot, q, body=True)
+        return robot.group.rotation(motion.tip), motion.body
 
     return jax.lax.map(one, q, batch_size=LANES)
 

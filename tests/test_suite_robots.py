@@ -76,7 +76,8 @@ def test_the_motion_of_the_tip_is_the_rate_of_its_pose(key, x64):
         q = robot.split_state(robot.project_state(robot.pack_state(q, v)))[0]
         rate = robot.configuration_derivative(q, v)
         end = getattr(robot, "forward_kinematics_end_effector", lambda q: robot.forward_kinematics(q, robot.length))
-        return model.tip_motion(robot, q, v), jax.jvp(end, (q,), (rate,))
+        motion = model.motion(robot, q, v)
+        return (motion.tip, motion.rate), jax.jvp(end, (q,), (rate,))
 
     for ours, autodiff in zip(*both(q, v), strict=True):
         np.testing.assert_allclose(ours, autodiff, rtol=0, atol=1e-12)
@@ -94,7 +95,7 @@ def test_targets_are_tips_of_stable_equilibria(key, x64):
     def evaluate(q, u):
         def one(q, u):
             line = linearize(model, robot, q, u)
-            body = model.body_points(robot, q, line.tip)
+            body = model.motion(robot, q, body=True).body
             return line.tip, line.tip_slope, jnp.linalg.eigvals(line.stiffness).real.min(), body
 
         return jax.vmap(one)(q, u)

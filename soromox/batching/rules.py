@@ -1,6 +1,6 @@
 """How each operation of a program runs when the lanes are the last axis of its operands."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, reduce
 from math import prod
 from typing import Any, NamedTuple
@@ -75,8 +75,12 @@ def evaluate(
     return [x for x, _ in outputs], [b for _, b in outputs]
 
 
-def _run(eqn: JaxprEqn) -> Callable[..., list[Array]]:
+def _run(eqn: JaxprEqn) -> Callable[..., list[Any]]:
     """An equation as a function of all its operands."""
+    primitive, params = eqn.primitive, eqn.params
+    if primitive.get_bind_params(params) is params:  # those that call no functions
+        bind = partial(primitive.bind, **params)
+        return bind if primitive.multiple_results else lambda *operands: [bind(*operands)]
 
     def call(*operands):
         free = [i for i, atom in enumerate(eqn.invars) if not isinstance(atom, Literal)]
@@ -169,7 +173,8 @@ def _reduce_sum(params, x, lanes):
     count = prod(x.shape[axis] for axis in axes)
     if not 0 < count <= UNROLLED:
         return jnp.sum(x, axes)
-    return reduce(lax.add, _along(x, axes))
+    x = _merged(x, (), axes, [axis for axis in range(x.ndim - 1) if axis not in axes])
+    return _total(_along(x, 0), 0)
 
 
 @_rule("concatenate")
@@ -197,34 +202,40 @@ def _dot_general(eqn, operands, flags, lanes):
 def _product(left, right, one, numbers, count):
     """Product with lanes on the last axis as a sum of elementwise ones; equal products are traced and lowered once."""
     contracted, batch = numbers
-    kept = [
-        [*b, *(axis for axis in range(x.ndim - 1) if axis not in (*b, *c))]
+    free = [
+        [axis for axis in range(x.ndim - 1) if axis not in (*b, *c)]
         for x, b, c in zip((left, right), batch, contracted, strict=True)
     ]
-    shared, free = len(batch[0]), len(kept[0])
-    sizes = (*(left.shape[axis] for axis in kept[0]), *(right.shape[axis] for axis in kept[1][shared:]), count)
-    sides = []
-    for x, mine, axes, start in zip((left, right), kept, contracted, (shared, free), strict=True):
-        order = np.argsort(np.argsort(mine))
-        # axes shared, free on the left, free on the right, lanes
-        places = (*range(shared), *range(start, start + len(mine) - shared), len(sizes) - 1)
-        for y in _along(x, axes):
-            if np.any(np.diff(order) < 0):
-                y = lax.transpose(y, (*order, len(order)))
-            sides.append(lax.broadcast_in_dim(y, sizes, places))
-    terms = map(lax.mul, sides[: len(sides) // 2], sides[len(sides) // 2 :])
-    return Lanes(count, one).settle(reduce(lax.add, terms))
+    shared, axis = len(batch[0]), len(batch[0]) + len(free[0])
+    # axes shared, free on the left, contracted to one, free on the right, lanes
+    left = _merged(left, [*batch[0], *free[0]], contracted[0], [])
+    right = _merged(right, batch[1], contracted[1], free[1])
+    sizes = (*left.shape[:axis], 1, *right.shape[shared + 1 : -1], count)
+    places = (*range(axis + 1), len(sizes) - 1), (*range(shared), *range(axis, len(sizes)))
+    lefts = (lax.broadcast_in_dim(x, sizes, places[0]) for x in _along(left, axis))
+    rights = (lax.broadcast_in_dim(x, sizes, places[1]) for x in _along(right, shared))
+    return Lanes(count, one).settle(_total(map(lax.mul, lefts, rights), axis))
 
 
-def _along(x: Array, axes: tuple[int, ...]) -> list[Array]:
-    """The slices of an array with lanes at every index of some of its axes, without those axes."""
-    slices = []
-    for index in np.ndindex(*(x.shape[axis] for axis in axes)):
-        start, stop = [0] * x.ndim, list(x.shape)
-        for axis, i in zip(axes, index, strict=True):
-            start[axis], stop[axis] = i, i + 1
-        slices.append(lax.squeeze(lax.slice(x, start, stop), axes))
-    return slices
+def _merged(x: Array, before: Sequence[int], axes: Sequence[int], after: Sequence[int]) -> Array:
+    """An array with lanes whose axes are in this order, and those in the middle are one."""
+    order = (*before, *axes, *after, x.ndim - 1)
+    if order != tuple(range(x.ndim)):
+        x = lax.transpose(x, order)
+    if len(axes) == 1:
+        return x
+    first, last = len(before), len(before) + len(axes)
+    return lax.reshape(x, (*x.shape[:first], prod(x.shape[first:last]), *x.shape[last:]))
+
+
+def _along(x: Array, axis: int) -> Sequence[Array]:
+    """The slices of one along an axis."""
+    return lax.split(x, (1,) * x.shape[axis], axis)
+
+
+def _total(terms: Iterable[Array], axis: int) -> Array:
+    """The sum, one by one, without the axis of one."""
+    return lax.squeeze(reduce(lax.add, terms), (axis,))
 
 
 @_rule("jit")

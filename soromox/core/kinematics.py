@@ -52,11 +52,12 @@ def locate(chain: Chain, s: Array | Place) -> Place:
     return Place(index, s - ends[index])
 
 
-def pose_at(chain: Chain, q: Array, s: Array | Place) -> Array:
-    """Pose of the material point at arc length ``s`` (m), or at a place."""
+def pose_at(chain: Chain, q: Array, s: Array | Place, bases: Array | None = None) -> Array:
+    """Pose of the material point at arc length ``s`` (m), or at a place; ``bases`` are ``segment_bases``, if known."""
     index, s_local = locate(chain, s)
     local = chain.segments.pose(chain.scatter(chain.internal(q)), index, s_local)
-    return chain.group.compose(segment_bases(chain, q)[index], local)
+    bases = segment_bases(chain, q) if bases is None else bases
+    return chain.group.compose(bases[index], local)
 
 
 def end_pose(chain: Chain, q: Array) -> Array:
@@ -65,18 +66,20 @@ def end_pose(chain: Chain, q: Array) -> Array:
     return pose_at(chain, q, Place(last, chain.segments.length[last]))
 
 
-def end_motion(chain: Chain, q: Array, v: Array) -> tuple[Array, Array]:
-    """Pose of the end of the last segment, rigid parts that follow its rod included, and its body twist (d,)."""
+def end_motion(chain: Chain, q: Array, v: Array) -> tuple[Array, Array, Array]:
+    """Pose of the end of the last segment, rigid parts that follow its rod included, its body twist (d,), and
+    ``segment_bases``."""
     G, base = chain.group, base_motion(chain, q, v)
 
     def step(so_far, x):
         (g, eta), (tip, twist) = so_far, x
-        return (G.compose(g, tip), G.inverse_adjoint(tip) @ eta + twist), None
+        return (G.compose(g, tip), G.inverse_adjoint(tip) @ eta + twist), g
 
     tips = chain.segments.tips(chain.scatter(chain.internal(q)), chain.scatter(chain.rates(v)))
     if chain.num_segments == 1 and not chain.floating:
-        return G.compose(base.g, tips[0][0]), tips[1][0]
-    return serial(step, (base.g, base.eta), tips)[0]
+        return G.compose(base.g, tips[0][0]), tips[1][0], base.g[None]
+    (g, eta), bases = serial(step, (base.g, base.eta), tips)
+    return g, eta, bases
 
 
 def base_jacobians(chain: Chain, q: Array) -> Array:

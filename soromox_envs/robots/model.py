@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -122,37 +122,47 @@ class RobotModel:
         """World position (space,) of the tip, m."""
         return robot.group.position(self.tip_pose(robot, q))
 
-    def body_points(self, robot: SoftRobot, q: Array, tip: Array) -> Array:
-        """Eight points (8, space) along the backbone, evenly from an eighth of it on, m; the last one is the tip."""
-        return jnp.concatenate([_inner_points(robot, q), tip[None]])
-
     def tip_pose(self, robot: Any, q: Array) -> Array:
         """Pose of the tip."""
-        return self.tip_motion(robot, q, jnp.zeros(robot.num_velocities, q.dtype))[0]
+        return self.motion(robot, q).tip
 
-    def tip_motion(self, robot: Any, q: Array, v: Array) -> tuple[Array, Array]:
-        """Pose of the tip and its rate; traced once a program."""
-        return _tip_motion(self.tip_offset, robot, q, v)
+    def motion(self, robot: Any, q: Array, v: Array | None = None, *, body: bool = False) -> "Motion":
+        """What is seen of the robot, at rest without ``v``; traced once a program."""
+        v = jnp.zeros(robot.num_velocities, q.dtype) if v is None else v
+        return _motion(self.tip_offset, body, robot, q, v)
 
     def make_solver(self, robot: SoftRobot) -> AbstractSolver:
         """The default solver for this robot."""
         return SOLVERS[self.solver](robot)
 
 
+class Motion(NamedTuple):
+    """Where the tip is, how it moves, and where the body is.
+
+    Attributes:
+        tip, rate: pose of the tip and its rate.
+        body: eight points (8, space) along the backbone, evenly from an eighth of it on, m, the last one the tip; None
+            where nobody asked.
+    """
+
+    tip: Array
+    rate: Array
+    body: Array | None
+
+
 @eqx.filter_jit
-def _tip_motion(tip_offset: Callable[[Any], Array] | None, robot: Any, q: Array, v: Array) -> tuple[Array, Array]:
-    G = robot.group
-    pose, twist = kinematics.end_motion(robot.assemble(), q, v)
+def _motion(tip_offset: Callable[[Any], Array] | None, with_body: bool, robot: Any, q: Array, v: Array) -> Motion:
+    G, chain = robot.group, robot.assemble()
+    pose, twist, bases = kinematics.end_motion(chain, q, v)
     if tip_offset is not None:
         offset = tip_offset(robot)
         pose, twist = G.compose(pose, offset), G.inverse_adjoint(offset) @ twist
-    return pose, G.pose_rate(pose, twist)
-
-
-@eqx.filter_jit
-def _inner_points(robot: SoftRobot, q: Array) -> Array:
-    s = robot.length * jnp.arange(1, 8, dtype=q.dtype) / 8
-    return jax.vmap(robot.group.position)(robot.forward_kinematics_abscissa_batched(q, s))
+    body = None
+    if with_body:
+        s = robot.length * jnp.arange(1, 8, dtype=q.dtype) / 8
+        inner = jax.vmap(lambda s: G.position(kinematics.pose_at(chain, q, s, bases)))(s)
+        body = jnp.concatenate([inner, G.position(pose)[None]])
+    return Motion(pose, G.pose_rate(pose, twist), body)
 
 
 def _inputs(robot: SoftRobot) -> tuple[ActuatorMetadata, ...]:
