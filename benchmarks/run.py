@@ -16,7 +16,7 @@ PROGRAMS = {
     "scaling": ["--segments", "4", "16", "64"],
     "arm": [],
     "throughput": ["--robot", "PlanarHSA", "PCS", "--lanes", "256", "--processes", "2", "--naive", "PCS"],
-    "startup": ["--id", "PlanarHSA-Reach-v0"],
+    "startup": ["--id", "PlanarHSA-Reach-v0", "--lanes", "1", "256"],
     "memory": [],
 }
 """A choice that takes less than ten minutes on two cores; by themselves the programs measure more."""
